@@ -1,0 +1,8 @@
+"""Names the app for Django."""
+
+from django.apps import AppConfig
+
+
+class ChatConfig(AppConfig):
+    name = "chat"
+    default_auto_field = "django.db.models.BigAutoField"
