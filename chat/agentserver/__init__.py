@@ -1,4 +1,5 @@
 """Speaks the agent-server's wire: frames, calls, typed events and one client.
 
-Imports nothing of ours and no Django. Everything but `transport` and `client` is free of I/O.
+Imports nothing of ours and no Django. The I/O is in `transport` and, on top of it, `connection`
+and `client`; the rest is pure.
 """

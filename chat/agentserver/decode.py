@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from chat.agentserver.events import (
     ActionTaken,
@@ -40,14 +40,14 @@ from chat.agentserver.values import (
     texts,
 )
 
-type Args = tuple[Json, ...]
+type Args = Sequence[Json]
 
 
 def decode_event(conversation_id: str, name: str, args: Args) -> Event | None:
     """The event that a call tells, `UnknownEvent` for a name we do not know, `None` for junk."""
     decoder = _DECODERS.get(name)
     if decoder is None:
-        return UnknownEvent(conversation_id=conversation_id, name=name, args=args)
+        return UnknownEvent(conversation_id=conversation_id, name=name, args=tuple(args))
     return decoder(conversation_id, args)
 
 

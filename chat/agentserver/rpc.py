@@ -80,16 +80,19 @@ class Rpc:
     def answer(
         self, channel: str, call_id: int, result: Json = None, error: InvokeFailed | None = None
     ) -> None:
-        """Answer an invoke that `on_invoke` took. Does nothing twice, and nothing after `close`."""
+        """Answer an invoke that `on_invoke` took. Does nothing twice, and nothing after `close`.
+
+        Raises `TypeError` or `ValueError` for a result that is no JSON; the invoke still waits.
+        """
         key = (channel, call_id)
         if self._lost is not None or key not in self._unanswered:
             return
-        self._unanswered.discard(key)
-        if error is None:
-            self._send(encode_frame(channel, InvokeResult(call_id, result)))
-        else:
+        message: InvokeResult | InvokeError = InvokeResult(call_id, result)
+        if error is not None:
             message = InvokeError(call_id, error.text, error.cancelled, error.markdown)
-            self._send(encode_frame(channel, message))
+        frame = encode_frame(channel, message)
+        self._unanswered.discard(key)
+        self._send(frame)
 
     def receive(self, data: str | bytes) -> None:
         """Take one WebSocket message. Never raises: junk is logged and dropped (CANVAS 1)."""
@@ -103,12 +106,12 @@ class Rpc:
             log.exception("failed to handle a frame; the connection goes on")
 
     def close(self, error: ConnectionLost) -> None:
-        """The socket is gone: everything that waits fails with `error`, and all that follows."""
+        """The socket is gone: everything that waits fails with such an error, and all to come."""
         self._lost = error
         waiting, self._waiting = self._waiting, {}
         self._unanswered.clear()
         for settle in waiting.values():
-            settle(None, error)
+            settle(None, ConnectionLost(error.code, str(error)))
 
     def _dispatch(self, frame: Frame) -> None:
         channel, message = frame.channel, frame.message
