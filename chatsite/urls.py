@@ -1,6 +1,11 @@
 """Addresses of the site: the admin, and everything else in `chat.pages`."""
 
-from django.contrib import admin
-from django.urls import path
+from __future__ import annotations
 
-urlpatterns = [path("admin/", admin.site.urls)]
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("", include("chat.pages.urls")),
+]

@@ -1,0 +1,39 @@
+"""Makes and keeps the site's secret key in its data folder, where none was given."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.utils import get_random_secret_key
+
+
+def kept_secret_key(path: Path) -> str:
+    """The key in that file, which is made (mode 0600) where it is missing."""
+    try:
+        if not path.is_file():
+            _write_once(path, get_random_secret_key())
+        key = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is not set and none can be kept in SITE_DATA: {error.strerror}."
+        ) from None
+    if not key:
+        raise ImproperlyConfigured("SECRET_KEY is not set and the one kept in SITE_DATA is empty.")
+    return key
+
+
+def _write_once(path: Path, key: str) -> None:
+    # Written whole under another name and then linked, so that of two processes that start
+    # together one wins and neither reads half a key. mkstemp makes the file 0600.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-key-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(key + "\n")
+        os.link(name, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(name)

@@ -1,0 +1,36 @@
+"""The settings for tests: nothing of the machine's environment, all data in a folder of their own.
+
+`DATABASE_URL` and `REDIS_URL` are kept, so that the tests can be run on PostgreSQL and Redis.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+KEPT = {"DATABASE_URL", "REDIS_URL"}
+PREFIXES = ("AGENT_", "CHAT_", "CSRF_", "LINK_", "OWNER_", "SECRET_", "SESSION_", "SITE_")
+PREFIXES += ("STATIC_", "TRUST_", "TYPEAGENT_", "DATABASE_", "REDIS_", "ALLOWED_", "DEBUG")
+
+for _name in [name for name in os.environ if name.startswith(PREFIXES) and name not in KEPT]:
+    del os.environ[_name]
+
+DATA = Path(tempfile.mkdtemp(prefix="chat-tests-"))
+atexit.register(shutil.rmtree, DATA, ignore_errors=True)
+os.environ["SITE_DATA"] = str(DATA)
+os.environ["SECRET_KEY"] = "a-key-that-only-the-tests-use-0123456789abcdef"
+
+from chatsite.settings import *  # noqa: E402, F403
+from chatsite.settings import DATABASES  # noqa: E402
+
+# What the subprocesses of tests are given is set by the tests; they must not inherit these.
+del os.environ["SITE_DATA"], os.environ["SECRET_KEY"]
+
+DATABASES["default"]["TEST"] = {}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # In a file: a database in memory would be shared by locking whole tables.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA / "tests.sqlite3")}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
