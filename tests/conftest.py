@@ -17,7 +17,6 @@ from tests.processes import Agent, Site
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PHONE = {"width": 390, "height": 844}
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -134,7 +133,10 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 def phone(browser: Browser, site: Site) -> Iterator[Page]:
     """A phone's browser, logged in to `site` and at its first page."""
     context = browser.new_context(
-        viewport=PHONE, device_scale_factor=2, is_mobile=True, has_touch=True
+        viewport={"width": 390, "height": 844},
+        device_scale_factor=2,
+        is_mobile=True,
+        has_touch=True,
     )
     page = context.new_page()
     page.goto(site.login_url)

@@ -12,8 +12,10 @@ import tempfile
 from pathlib import Path
 
 KEPT = {"DATABASE_URL", "REDIS_URL"}
-PREFIXES = ("AGENT_", "CHAT_", "CSRF_", "LINK_", "OWNER_", "SECRET_", "SESSION_", "SITE_")
-PREFIXES += ("STATIC_", "TRUST_", "TYPEAGENT_", "DATABASE_", "REDIS_", "ALLOWED_", "DEBUG")
+PREFIXES = (
+    *("AGENT_", "ALLOWED_", "CHAT_", "CSRF_", "DATABASE_", "DEBUG", "LINK_", "OWNER_", "REDIS_"),
+    *("SECRET_", "SESSION_", "SITE_", "STATIC_", "TRUST_", "TYPEAGENT_"),
+)
 
 for _name in [name for name in os.environ if name.startswith(PREFIXES) and name not in KEPT]:
     del os.environ[_name]

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 from urllib.parse import urlencode
 
+import psycopg
 import qrcode
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -20,7 +21,16 @@ from sesame.utils import get_parameters
 LOCAL_USER = "local"
 WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104
 BACKLOG = 128
+MAX_PORT = 65_535
 ONE_TIME_PATH = "/accounts/one-time/"
+
+
+def port_number(text: str) -> int:
+    """The port that a command line names. Raises ValueError, which the parser turns to words."""
+    port = int(text)
+    if not 0 <= port <= MAX_PORT:
+        raise ValueError
+    return port
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -37,9 +47,8 @@ def listen(host: str, port: int) -> socket.socket:
         except OSError:
             listener.close()
             raise
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CommandError(f"Cannot listen on {host} port {port}: {reason}.") from None
+    except OSError as error:
+        raise CommandError(f"Cannot listen on {host} port {port}: {error.strerror}.") from None
     return listener
 
 
@@ -48,15 +57,14 @@ def check_database() -> None:
     try:
         if connection.vendor == "sqlite":
             connection.ensure_connection()
-            return
-        parameters = connection.get_connection_params()
-        parameters.pop("pool", None)
-        connection.Database.connect(**parameters).close()
-    except Exception as error:
-        if not isinstance(error, (Error, getattr(connection.Database, "Error", Error))):
-            raise
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise CommandError(f"Cannot reach the database (DATABASE_URL): {lines[0]}") from None
+        else:
+            parameters = connection.get_connection_params()
+            parameters.pop("pool", None)
+            psycopg.connect(**parameters).close()
+    except (Error, psycopg.Error) as error:
+        raise CommandError(
+            f"Cannot reach the database (DATABASE_URL): {_first_line(error)}"
+        ) from None
 
 
 def migrate() -> None:
@@ -64,8 +72,9 @@ def migrate() -> None:
     try:
         call_command("migrate", verbosity=0, interactive=False)
     except Error as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise CommandError(f"Cannot prepare the database (DATABASE_URL): {lines[0]}") from None
+        raise CommandError(
+            f"Cannot prepare the database (DATABASE_URL): {_first_line(error)}"
+        ) from None
 
 
 def local_user() -> AbstractBaseUser:
@@ -131,3 +140,7 @@ def _static_fingerprint() -> str:
             found = Path(storage.path(name)).stat()
             parts.append(f"{name} {found.st_mtime_ns} {found.st_size}")
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -19,14 +19,19 @@ MAX_FRAME_BYTES = 64 * 1024
 
 class Command(BaseCommand):
     help = "Prepares everything that is needed and serves the site until Ctrl-C."
+    # The checks ask the database: they come after it was reached, which is said in one line.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets a phone in")
-        parser.add_argument("--port", default=8000, type=int, help="0 takes a free one")
+        parser.add_argument(
+            "--port", default=8000, type=serving.port_number, help="0 takes a free one"
+        )
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         listener = serving.listen(host, port)
         serving.check_database()
+        self.check()
         agent = None if settings.TYPEAGENT_SERVER_URL else self._start_agent()
         try:
             serving.migrate()
