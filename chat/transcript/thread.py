@@ -128,8 +128,9 @@ class Thread:
         changed = self._make_room() if append_mode is AppendMode.STEP else set()
         bubble = self._current() or self._open()
         _identify(bubble, source, icon)
-        bubble.flush()
-        _add(bubble, segment, append_mode)
+        # A temporary in between ends the run of inline pieces that stood before it.
+        flushed = bubble.flush()
+        _add(bubble, segment, append_mode, joins=append_mode is AppendMode.INLINE and not flushed)
         if append_mode is AppendMode.STEP:
             # A step is known by who reasons, not by an action (CANVAS 20).
             bubble.action = ""
@@ -246,14 +247,13 @@ def action_label(action: Json) -> str:
     return _clip(f"{schema}.{name}", MAX_SOURCE_CHARS)
 
 
-def _add(bubble: Bubble, segment: Segment, mode: AppendMode) -> None:
+def _add(bubble: Bubble, segment: Segment, mode: AppendMode, *, joins: bool) -> None:
     """Glue an inline piece to one of its sort; anything else is a section of its own."""
-    inline = mode is AppendMode.INLINE
-    last = bubble.segments[-1] if bubble.segments else None
-    if inline and last and last.inline and (last.type, last.kind) == (segment.type, segment.kind):
+    last = bubble.segments[-1] if joins and bubble.segments else None
+    if last and last.inline and (last.type, last.kind) == (segment.type, segment.kind):
         last.text += segment.text
         return
-    temporary = mode is AppendMode.TEMPORARY
+    inline, temporary = mode is AppendMode.INLINE, mode is AppendMode.TEMPORARY
     bubble.segments.append(replace(segment, inline=inline, temporary=temporary))
 
 
