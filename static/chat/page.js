@@ -1,0 +1,206 @@
+/* The page's own connection: says hello, comes back whatever the reason it was lost, and says so.
+   The htmx extension makes the socket and applies what it brings; when to connect is decided here alone. */
+(() => {
+  const FIRST_MS = 500; // before the first new try, doubling
+  const MAX_MS = 15000;
+  const STEADY_MS = 5000; // a connection that held this long starts the count anew
+  const OPEN_MS = 10000; // to connect
+  const PONG_MS = 3000; // to answer a ping
+  const PING_EVERY_MS = 30000; // a phone's network can die without a word
+  const NEVER_MS = 2147483647; // the longest a timer can wait, about 25 days
+  const BOUNCE_MS = 30000;
+  const SIGNED_OUT = 4401;
+  const NO_CONVERSATION = 4404;
+
+  const main = document.querySelector("main[data-conversation]");
+  let socket = null; // the one that counts; what an older one says is ignored
+  let wrapper = null; // the extension's handle, to connect again
+  let tries = 0;
+  let openedAt = 0;
+  let dueAt = 0; // of the next try
+  let heard = false; // anything since the last ping
+  let leaving = false;
+  let serverSaid = null; // the status of the agent-server's link, while we show our own
+  let own = null;
+  let announced = "";
+  let timed = null; // the status element whose count-down runs
+  let serverDueAt = 0;
+  let retryTimer = 0;
+  let openTimer = 0;
+  let pongTimer = 0;
+
+  /* The extension would try again by itself on some close codes: there must be one policy only (C31). */
+  htmx.config.wsReconnectDelay = () => NEVER_MS;
+  htmx.createWebSocket = (url) => {
+    const fresh = new WebSocket(url);
+    if (socket) socket.close();
+    socket = fresh;
+    fresh.addEventListener("message", (event) => {
+      if (fresh === socket) heard = true;
+      else event.stopImmediatePropagation();
+    });
+    clearTimeout(openTimer);
+    openTimer = setTimeout(() => fresh.readyState === WebSocket.CONNECTING && fresh.close(), OPEN_MS);
+    return fresh;
+  };
+
+  main.addEventListener("htmx:wsOpen", ({ detail }) => {
+    wrapper = detail.socketWrapper;
+    if (detail.event.target !== socket) return;
+    openedAt = Date.now();
+    const revision = Number(document.getElementById("revision").dataset.revision);
+    socket.send(JSON.stringify({ type: "hello", revision }));
+    showServer();
+  });
+
+  main.addEventListener("htmx:wsClose", ({ detail }) => {
+    wrapper = detail.socketWrapper;
+    if (detail.event.target !== socket) return;
+    socket = null;
+    if (leaving) return;
+    const { code } = detail.event;
+    if (code === SIGNED_OUT && bounce(code, () => location.assign(`${main.dataset.login}?next=${encodeURIComponent(location.pathname)}`))) return;
+    if (code === NO_CONVERSATION && bounce(code, () => location.reload())) return;
+    retryLater();
+  });
+
+  /** Leave the page, unless doing so a moment ago brought us back here: then it would never end. */
+  function bounce(code, go) {
+    const key = "bounced:" + code;
+    let before = 0;
+    try {
+      before = Number(sessionStorage.getItem(key));
+      sessionStorage.setItem(key, String(Date.now()));
+    } catch {
+      // no storage: go at once
+    }
+    if (Date.now() - before < BOUNCE_MS) return false;
+    leaving = true;
+    go();
+    return true;
+  }
+
+  function retryLater() {
+    if (openedAt && Date.now() - openedAt > STEADY_MS) tries = 0;
+    openedAt = 0;
+    const wait = Math.min(MAX_MS, FIRST_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+    tries += 1;
+    dueAt = Date.now() + wait;
+    clearTimeout(retryTimer);
+    retryTimer = setTimeout(connect, wait);
+    showOwn("reconnecting");
+  }
+
+  function connect() {
+    clearTimeout(retryTimer);
+    dueAt = 0;
+    if (leaving || socket) return;
+    if (!wrapper) {
+      location.reload();
+      return;
+    }
+    if (serverSaid) showOwn("reconnecting");
+    wrapper.reconnect();
+  }
+
+  /** A socket may be dead and not know it (C29): no answer in time means connect anew. */
+  function probe() {
+    const asked = socket;
+    if (!asked || asked.readyState !== WebSocket.OPEN) return;
+    heard = false;
+    asked.send('{"type":"ping"}');
+    clearTimeout(pongTimer);
+    pongTimer = setTimeout(() => {
+      if (asked !== socket || heard || leaving) return;
+      socket = null;
+      asked.close();
+      connect();
+    }, PONG_MS);
+  }
+
+  function wake() {
+    if (document.hidden || leaving) return;
+    if (socket) probe();
+    else if (dueAt) connect();
+  }
+
+  document.addEventListener("visibilitychange", wake);
+  window.addEventListener("online", wake);
+  window.addEventListener("pagehide", () => {
+    leaving = true;
+    clearTimeout(retryTimer);
+    const old = socket;
+    socket = null;
+    if (old) old.close();
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    leaving = false;
+    connect();
+  });
+  setInterval(() => document.hidden || probe(), PING_EVERY_MS);
+
+  /* What the header says. The server tells of its link to the agent-server; while we cannot hear it,
+     we tell of ours to the server, in an element of our own. */
+  const status = () => document.getElementById("connection");
+  const inSeconds = (seconds) => (seconds > 0.2 ? `Reconnecting in ${Math.ceil(seconds)} s` : "Reconnecting…");
+
+  function makeOwn() {
+    const element = document.createElement("div");
+    element.id = "connection";
+    element.innerHTML = '<p class="status"><span data-text></span> <span data-left></span></p><button type="button" class="button small">Retry now</button>';
+    element.lastElementChild.addEventListener("click", connect);
+    return element;
+  }
+
+  function showOwn(state) {
+    const long = tries > 1; // a first try that succeeds at once needs no fuss
+    if (!serverSaid) {
+      own = makeOwn();
+      serverSaid = status();
+      serverSaid.replaceWith(own);
+    }
+    own.dataset.state = state;
+    own.querySelector("[data-text]").textContent = long ? "No connection to the site." : "Reconnecting…";
+    own.lastElementChild.hidden = !long;
+    if (long) announce("No connection to the site.");
+    countDown();
+  }
+
+  function showServer() {
+    if (!serverSaid) return;
+    own.replaceWith(serverSaid);
+    serverSaid = null;
+    if (announced) announce("Connected to the site again.");
+    announced = "";
+  }
+
+  function announce(text) {
+    if (text !== announced) document.getElementById("link-announce").textContent = text;
+    announced = text;
+  }
+
+  function countDown() {
+    const now = Date.now();
+    const element = status();
+    const left = element.querySelector("[data-left]");
+    if (element !== timed) {
+      timed = element;
+      serverDueAt = now + element.dataset.retryIn * 1000;
+    }
+    if (!left) return;
+    if (!serverSaid) left.textContent = inSeconds((serverDueAt - now) / 1000);
+    else left.textContent = tries > 1 ? inSeconds((dueAt - now) / 1000) : "";
+  }
+  countDown();
+  setInterval(countDown, 1000);
+
+  /* A swap that takes the focused control away leaves the focus in the message field. */
+  main.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const { target } = event;
+    if (!target.contains(document.activeElement) || target.id === "transcript" || target.matches("[data-body]")) return;
+    queueMicrotask(() => {
+      if (document.activeElement === document.body) document.getElementById("text").focus({ preventScroll: true });
+    });
+  });
+})();
