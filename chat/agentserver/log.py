@@ -1,0 +1,100 @@
+"""The display log of a conversation as events: what `getDisplayHistory` gives (WIRE.md 8). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from chat.agentserver.decode import decode_event
+from chat.agentserver.events import (
+    AppendDisplay,
+    CommandComplete,
+    DisplayInfo,
+    Event,
+    FeedbackChanged,
+    HideChanged,
+    InteractionCancelled,
+    InteractionRequested,
+    InteractionResolved,
+    Json,
+    SetDisplay,
+    UserRequest,
+)
+
+UNLOGGED_KINDS = ("toast", "inline")
+
+_LOGGED = (
+    UserRequest,
+    DisplayInfo,
+    SetDisplay,
+    CommandComplete,
+    InteractionRequested,
+    InteractionResolved,
+    InteractionCancelled,
+    FeedbackChanged,
+    HideChanged,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One entry: its position, its time (ms, the agent-server's clock) and what it says."""
+
+    seq: int
+    at_ms: int
+    event: Event
+
+
+def decode_log(conversation_id: str, entries: Iterable[Json]) -> list[LogEntry]:
+    """The entries that we have a use for, in order; junk and unknown types are left out."""
+    decoded = []
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        call = _as_call(entry)
+        event = decode_event(conversation_id, *call) if call else None
+        if event is not None:
+            decoded.append(
+                LogEntry(_int(entry.get("seq"), -1), _int(entry.get("timestamp"), 0), event)
+            )
+    return decoded
+
+
+def newest_seq(entries: Iterable[Json]) -> int:
+    """The position of the newest entry of any type; -1 for an empty log."""
+    return max((_int(e.get("seq"), -1) for e in entries if isinstance(e, dict)), default=-1)
+
+
+def oldest_seq(entries: Iterable[Json]) -> int:
+    """The position of the first entry of any type; -1 for an empty log."""
+    return next((_int(e.get("seq"), -1) for e in entries if isinstance(e, dict)), -1)
+
+
+def is_logged(event: Event) -> bool:
+    """Whether the agent-server also writes this live event to its log (WIRE.md 6, the table)."""
+    if isinstance(event, AppendDisplay):
+        return event.mode != "temporary" and event.message.kind not in UNLOGGED_KINDS
+    return isinstance(event, _LOGGED)
+
+
+def _as_call(entry: dict[str, Json]) -> tuple[str, list[Json]] | None:
+    """The live call that says the same as the entry."""
+    ref = entry.get("requestId")
+    match entry.get("type"):
+        case "user-request":
+            return "setUserRequest", [ref, entry.get("command")]
+        case "set-display-info":
+            args = [ref, entry.get("source"), entry.get("actionIndex"), entry.get("action")]
+            return "setDisplayInfo", args
+        case "set-display":
+            return "setDisplay", [entry.get("message")]
+        case "append-display":
+            return "appendDisplay", [entry.get("message"), entry.get("mode")]
+        case "command-result":
+            return "notify", [ref, "commandComplete", {"result": entry}, "system"]
+        case _:
+            return None
+
+
+def _int(value: Json, default: int) -> int:
+    return int(value) if isinstance(value, int | float) else default

@@ -1,0 +1,103 @@
+"""Which process owns which conversation: heartbeats, claims and releases, in the database.
+
+The only writer of `Process` rows and of the owner columns. Blocking: call it through `in_db`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
+
+from chat.models import UNFINISHED, Conversation, LinkState, Process, Request
+
+FORGET_PROCESSES_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A living owner: where to reach it, and the epoch under which it writes."""
+
+    process_id: UUID
+    channel: str
+    epoch: int
+
+
+def register(process_id: UUID, channel: str) -> None:
+    """Make this process known, and forget those that died long ago."""
+    Process.objects.update_or_create(
+        id=process_id, defaults={"channel": channel, "beat_at": Now(), "started_at": Now()}
+    )
+    Process.objects.filter(beat_at__lt=Now() - FORGET_PROCESSES_AFTER).delete()
+
+
+def beat(process_id: UUID) -> bool:
+    """Say that this process lives, by the database's clock. False: it was forgotten meanwhile."""
+    return Process.objects.filter(id=process_id).update(beat_at=Now()) == 1
+
+
+def claim(conversation_id: int, process_id: UUID, ttl: timedelta) -> int | None:
+    """Become the owner unless a living process is; the new epoch, or `None` if it was refused.
+
+    One conditional UPDATE, so of any number of processes exactly one succeeds.
+    """
+    free = Conversation.objects.filter(_no_living_owner(ttl), id=conversation_id)
+    won = free.update(
+        owner_id=process_id, owner_epoch=F("owner_epoch") + 1, link_state=LinkState.CONNECTING
+    )
+    if not won:
+        return None
+    epoch = (
+        Conversation.objects.filter(id=conversation_id, owner_id=process_id)
+        .values_list("owner_epoch", flat=True)
+        .first()
+    )
+    return None if epoch is None else int(epoch)
+
+
+def release(conversation_id: int, process_id: UUID, epoch: int) -> None:
+    """Give a conversation up, unless somebody else has it by now."""
+    Conversation.objects.filter(id=conversation_id, owner_id=process_id, owner_epoch=epoch).update(
+        owner=None, link_state=LinkState.CLOSED, link_error=""
+    )
+
+
+def retire(process_id: UUID) -> None:
+    """Forget this process at its end; what it still owned is free at once."""
+    Conversation.objects.filter(owner_id=process_id).update(owner=None, link_state=LinkState.CLOSED)
+    Process.objects.filter(id=process_id).delete()
+
+
+def living_owners(conversation_ids: list[int], ttl: timedelta) -> dict[int, Owner]:
+    """The living owner of each of these conversations that has one."""
+    rows = (
+        Conversation.objects.filter(id__in=conversation_ids)
+        .exclude(_no_living_owner(ttl))
+        .values_list("id", "owner_id", "owner__channel", "owner_epoch")
+    )
+    return {pk: Owner(owner, channel, epoch) for pk, owner, channel, epoch in rows}
+
+
+def orphans(ttl: timedelta) -> list[int]:
+    """Conversations with work under way and no living owner: what a crash left behind."""
+    unfinished = Request.objects.filter(conversation=OuterRef("pk"), state__in=UNFINISHED)
+    rows: QuerySet[Conversation] = Conversation.objects.filter(
+        _no_living_owner(ttl), Exists(unfinished)
+    )
+    return list(rows.values_list("id", flat=True))
+
+
+def revisions(process_id: UUID) -> dict[int, tuple[int, int]]:
+    """Epoch and revision of every conversation of this process: a lost poke shows here."""
+    rows = Conversation.objects.filter(owner_id=process_id).values_list(
+        "id", "owner_epoch", "revision"
+    )
+    return {pk: (epoch, revision) for pk, epoch, revision in rows}
+
+
+def _no_living_owner(ttl: timedelta) -> Q:
+    alive = Process.objects.filter(id=OuterRef("owner_id"), beat_at__gt=Now() - ttl)
+    return Q(owner=None) | Q(~Exists(alive))

@@ -1,0 +1,39 @@
+"""Tasks that outlive their caller: kept from the garbage collector, with their faults logged."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+_running: set[asyncio.Task[Any]] = set()
+
+
+def spawn[T](work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+    """Start `work` in a fresh context: a task must not carry the page's request along.
+
+    The reference is kept until it ends (see C61); a fault is logged with `name`.
+    """
+    task = asyncio.get_running_loop().create_task(work, name=name, context=contextvars.Context())
+    _running.add(task)
+    task.add_done_callback(_done)
+    return task
+
+
+async def cancelled(task: asyncio.Task[Any] | None) -> None:
+    """Cancel a task and wait for its end."""
+    if task is None or task.done():
+        return
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _done(task: asyncio.Task[Any]) -> None:
+    _running.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("task failed", task=task.get_name(), exc_info=error)

@@ -1,0 +1,36 @@
+"""Who may reach which conversation. All access goes through here (Invariant 8)."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.http import Http404
+
+from chat.models import KEY_PATTERN, Conversation
+
+_KEY = re.compile(rf"{KEY_PATTERN}\Z")
+
+type AnyUser = AbstractBaseUser | AnonymousUser
+
+
+def get_conversation(user: AnyUser, key: str) -> Conversation:
+    """The user's own conversation. Raises `Http404` for every other key, existing or not."""
+    conversation = find_conversation(user, key)
+    if conversation is None:
+        raise Http404("No such conversation")
+    return conversation
+
+
+def find_conversation(user: AnyUser, key: str) -> Conversation | None:
+    """The user's own conversation, or `None`."""
+    if not user.is_authenticated or not _KEY.match(key):
+        return None
+    return Conversation.objects.filter(user_id=user.pk, key=key).first()
+
+
+def newest_conversation(user: AnyUser) -> Conversation:
+    """Where the user was last; the first visit makes one."""
+    pk = int(user.pk or 0)
+    newest = Conversation.objects.filter(user_id=pk).order_by("-last_activity_at").first()
+    return newest or Conversation.objects.create(user_id=pk)

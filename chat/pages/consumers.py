@@ -1,0 +1,158 @@
+"""One open page: receives pushes over its WebSocket, in order and without gaps.
+
+It renders nothing and queries nothing for a push; what a page lacks the owner tells it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.consumer import get_handler_name
+from django.conf import settings
+from django.utils.html import format_html
+
+from chat.db import in_db
+from chat.link import hub
+from chat.link.publisher import group_name
+from chat.link.tasks import cancelled, spawn
+from chat.models import Conversation
+from chat.pages.access import find_conversation
+from chat.pages.sessions import session_group, still_signed_in
+
+NOT_SIGNED_IN = 4401
+NO_SUCH_CONVERSATION = 4404
+HELD_MAX = 200
+ATTACH_AGAIN_S = 2.0
+MAX_REVISION = 2**62
+
+
+class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Attaches to the conversation's owner and forwards what it pushes.
+
+    While it waits for an answer, pushes are held; a gap or another epoch makes it ask again.
+    """
+
+    conversation: Conversation | None = None
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Without the stock hop to a database thread: a burst of pushes must not wait for it."""
+        handler = getattr(self, get_handler_name(message), None)
+        if handler is not None:
+            await handler(message)
+
+    async def connect(self) -> None:
+        await self.accept()
+        self._revision = 0
+        self._epoch: int | None = None
+        self._number = 0
+        self._held: list[dict[str, Any]] | None = []
+        self._attaching: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        if not await in_db(still_signed_in, self.scope):
+            await self.close(NOT_SIGNED_IN)
+            return
+        key = self.scope["url_route"]["kwargs"]["key"]
+        conversation = await in_db(find_conversation, self.scope["user"], key)
+        here = hub.current()
+        if conversation is None or here is None:
+            await self.close(NO_SUCH_CONVERSATION if here else 1011)
+            return
+        self.conversation = conversation
+        for group in (group_name(conversation.pk), session_group(self.scope)):
+            await self.channel_layer.group_add(group, self.channel_name)
+        here.page_opened(conversation.pk, self)
+        self._watching = spawn(self._watch_session(), name="session watch")
+
+    async def disconnect(self, code: int) -> None:
+        if self.conversation is None:
+            return
+        await cancelled(self._watching)
+        await cancelled(self._attaching)
+        for group in (group_name(self.conversation.pk), session_group(self.scope)):
+            await self.channel_layer.group_discard(group, self.channel_name)
+        here = hub.current()
+        if here is not None:
+            await here.page_closed(self.conversation.pk, self)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """What the page says. Anything else than these two is ignored (see C52)."""
+        try:
+            message = json.loads(text_data or "")
+            kind = message["type"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return
+        if kind == "hello":
+            revision = message.get("revision")
+            valid = isinstance(revision, int) and 0 <= revision < MAX_REVISION
+            self._revision = revision if valid else 0
+            self.reattach()
+        elif kind == "ping":
+            count = str(message.get("n", ""))[:20]
+            await self.send(
+                format_html('<i id="pong" hidden data-n="{}" hx-swap-oob="true"></i>', count)
+            )
+
+    def reattach(self) -> None:
+        """Ask the owner, whoever that is now, for what this page lacks."""
+        if self.conversation is None:
+            return
+        self._held = []
+        if self._attaching is None or self._attaching.done():
+            self._attaching = spawn(self._attach(), name="attach")
+
+    async def page_push(self, message: dict[str, Any]) -> None:
+        if self._held is not None:
+            self._held.append(message)
+            del self._held[:-HELD_MAX]
+        else:
+            await self._forward(message)
+
+    async def page_synced(self, message: dict[str, Any]) -> None:
+        held, self._held = self._held, None
+        if held is None:
+            return
+        await cancelled(self._attaching)
+        self._epoch, self._number = message["epoch"], message["number"]
+        await self._send(message)
+        for push in held:
+            await self.page_push(push)
+
+    async def page_orphaned(self, message: dict[str, Any]) -> None:
+        self.reattach()
+
+    async def page_signed_out(self, message: dict[str, Any]) -> None:
+        await self.close(NOT_SIGNED_IN)
+
+    async def _forward(self, message: dict[str, Any]) -> None:
+        """In order and once: an old push is dropped, a gap is asked for (Invariant 3)."""
+        same = message["epoch"] == self._epoch
+        if same and message["number"] <= self._number:
+            return
+        if same and message["number"] == self._number + 1:
+            self._number += 1
+            await self._send(message)
+        elif self._epoch is None or message["epoch"] >= self._epoch:
+            self.reattach()
+            await self.page_push(message)
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self._revision = max(self._revision, message["revision"])
+        await self.send(message["html"])
+
+    async def _attach(self) -> None:
+        """Until answered: the layer may lose the question as well as the answer."""
+        assert self.conversation is not None  # noqa: S101 - reattach made sure
+        while (here := hub.current()) is not None:
+            await here.attach(self.conversation.pk, self.channel_name, self._revision)
+            await asyncio.sleep(ATTACH_AGAIN_S)
+
+    async def _watch_session(self) -> None:
+        """The user of a socket is fixed when it opens; the login may end before it (see C54)."""
+        while True:
+            await asyncio.sleep(settings.SESSION_CHECK_S)
+            if not await in_db(still_signed_in, self.scope):
+                await self.close(NOT_SIGNED_IN)
+                return
