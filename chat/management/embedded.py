@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from chat.management.embedded_process import PREFIX
+
 BACKOFF_S = (0.2, 0.5, 1, 2, 5)
 """Pauses before the child is started again; the last one repeats."""
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 5
-PREFIX = "localagent: "
-"""What the line begins with in which the child tells its address."""
 
 
 class EmbeddedAgent:
-    """`manage.py localagent` as a child: started again when it dies, on the same port.
+    """The embedded agent-server as a child: started again when it dies, on the same port.
 
-    Its standard input is a pipe from here that nothing is written to: when this process ends,
-    however that happens, the child reads its end and stops as well.
+    `base` is the folder of manage.py. Each start calls `on_start`, from another thread, with the
+    address and the process's id. The child does not outlive this process.
     """
 
-    def __init__(self, manage: Path, data: Path, *, on_start: Callable[[str, int], None]) -> None:
-        self._command = [sys.executable, str(manage), "localagent", "--watch-stdin"]
-        self._command += ["--data", str(data)]
+    def __init__(self, base: Path, data: Path, *, on_start: Callable[[str, int], None]) -> None:
+        self._base = base
+        self._data = data
         self._on_start = on_start
         self._url = ""
         self._settled = threading.Event()
@@ -47,7 +48,7 @@ class EmbeddedAgent:
         self._stopping.set()
         process = self._process
         if process is not None:
-            process.terminate()
+            process.send_signal(signal.SIGINT)
             try:
                 process.wait(STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
@@ -66,9 +67,11 @@ class EmbeddedAgent:
 
     def _run_once(self) -> bool:
         port = self._url.rpartition(":")[2] or "0"
+        program = [sys.executable, "-m", "chat.management.embedded_process"]
         # In a session of its own, so that Ctrl-C reaches the site first, which then ends it.
         with subprocess.Popen(  # noqa: S603
-            [*self._command, "--port", port],
+            [*program, port, str(self._data)],
+            cwd=self._base,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -76,7 +79,7 @@ class EmbeddedAgent:
         ) as process:
             self._process = process
             if self._stopping.is_set():
-                process.terminate()
+                process.kill()
             listened = False
             assert process.stdout is not None  # noqa: S101
             for line in process.stdout:

@@ -57,7 +57,7 @@ class Command(BaseCommand):
             self._say(f"Agent-server: embedded, {url}, process {pid}")
 
         data = Path(settings.SITE_DATA) / "localagent"
-        agent = EmbeddedAgent(settings.BASE_DIR / "manage.py", data, on_start=started)
+        agent = EmbeddedAgent(settings.BASE_DIR, data, on_start=started)
         agent.start()
         return agent
 
@@ -74,7 +74,8 @@ class Command(BaseCommand):
 
         Server(
             application,
-            endpoints=[f"fd:fileno={listener.fileno()}"],
+            # Twisted takes a copy of the descriptor and closes this one.
+            endpoints=[f"fd:fileno={listener.detach()}"],
             websocket_max_message_size=MAX_FRAME_BYTES,
             websocket_max_frame_size=MAX_FRAME_BYTES,
             verbosity=0,
