@@ -24,7 +24,7 @@ from chat.link.fragments import (
 from chat.link.publisher import Publisher
 from chat.link.status import Status
 from chat.link.tasks import spawn
-from chat.transcript import reading, store
+from chat.transcript import reading, saving
 from chat.transcript.bubbles import BubbleView
 from chat.transcript.live import LiveTranscript
 from chat.transcript.live_request import LiveRequest
@@ -49,6 +49,7 @@ class Flusher:
         publisher: Publisher,
         *,
         revision: int,
+        cursor: int,
         on_cleared: Callable[[list[LiveRequest]], None],
         on_fenced: Callable[[], None],
         on_refreshed: Callable[[], None],
@@ -57,8 +58,8 @@ class Flusher:
         self.publisher = publisher
         self.revision = revision
         self.status = Status()
-        self.history_cursor: int | None = None
-        self._saved_cursor: int | None = None
+        self.history_cursor = cursor
+        self._saved_cursor = cursor
         self._on_cleared, self._on_fenced, self._on_refreshed = on_cleared, on_fenced, on_refreshed
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
@@ -189,7 +190,7 @@ class Flusher:
         """A save that runs beside publishing; a failing database only delays it."""
         try:
             await self._save()
-        except store.Fenced:
+        except saving.Fenced:
             self._on_fenced()
         except DatabaseError as error:
             log.warning("save failed", error=type(error).__name__)
@@ -212,7 +213,7 @@ class Flusher:
         messages = [message for _, _, rows in taken for message in rows]
         try:
             saved = await in_db(
-                store.save,
+                saving.save,
                 self.publisher.conversation_id,
                 self.publisher.epoch,
                 [row for _, row, _ in taken],

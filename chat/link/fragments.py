@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chat.link.status import Status
 from chat.transcript.bubbles import BubbleView
-from chat.transcript.live_request import BlockPatch, Changes
+from chat.transcript.drawing import BlockPatch, Changes
 from chat.transcript.reading import Difference
 
 

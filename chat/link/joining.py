@@ -59,11 +59,12 @@ async def settle(
     cursor: int,
     waiting: list[Event],
 ) -> tuple[int, int]:
-    """Merge what the agent-server's log and queue say; the newest `seq`, and the cut.
+    """Merge what the agent-server's log and queue say.
 
-    The cut is the number of events (`events_delivered`) that the log already contains.
+    Gives the newest `seq`, and how many of the events in `waiting` the log already contains.
     `waiting` are the events since the join, which the caller holds back meanwhile.
     """
+    before = client.events_delivered - len(waiting)
     upstream_id = joined.conversation_id
     entries, cut = await _entries_from(client, upstream_id, cursor)
     told = history.group_by_request(
@@ -77,7 +78,7 @@ async def settle(
     history.backfill(live, told, alive, known=known, after_seq=after)
     for interaction in joined.pending_interactions:
         live.apply(interaction)
-    return newest, cut
+    return newest, cut - before
 
 
 async def _entries_from(

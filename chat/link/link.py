@@ -16,17 +16,16 @@ from django.db import DatabaseError
 
 from chat.agentserver.client import AgentServerClient, Joined
 from chat.agentserver.errors import AgentServerError, ConnectionLost, TunnelAuthFailed
-from chat.agentserver.events import Event
-from chat.agentserver.log import is_logged
 from chat.db import in_db
 from chat.link import joining, lease
 from chat.link.flusher import Flusher
+from chat.link.intake import Intake
 from chat.link.outbox import Outbox
 from chat.link.publisher import Publisher
 from chat.link.status import Status
 from chat.link.tasks import cancelled, spawn
 from chat.models import Conversation, LinkState
-from chat.transcript import reading, store
+from chat.transcript import reading, saving
 from chat.transcript.live import LiveTranscript
 from chat.transcript.live_request import LiveRequest
 
@@ -67,18 +66,22 @@ class Link:
             self.live,
             self.publisher,
             revision=conversation.revision,
+            cursor=conversation.history_cursor,
             on_cleared=self._stop_cleared,
             on_fenced=self.fence,
             on_refreshed=self._wake_outbox,
         )
+        self._intake = Intake(
+            conversation.pk,
+            self.live,
+            cursor=conversation.history_cursor,
+            on_change=self._changed,
+        )
         self._upstream_id = conversation.upstream_id
-        self._cursor = conversation.history_cursor
-        self._log_position = self._cursor
         self._client: AgentServerClient | None = None
         self._outbox: Outbox | None = None
         self._outbox_wake = asyncio.Event()
         self._refresh_wake = asyncio.Event()
-        self._held: list[Event] | None = None
         self._lost = asyncio.Event()
         self._retry = asyncio.Event()
         self._closing = asyncio.Event()
@@ -156,7 +159,7 @@ class Link:
             except TunnelAuthFailed as failure:
                 await self._wait_for_retry(Status(LinkState.STOPPED, str(failure)), None)
                 continue
-            except store.Fenced:
+            except saving.Fenced:
                 self.fence()
                 continue
             except AgentServerError as failure:
@@ -174,12 +177,12 @@ class Link:
 
     async def _connect(self) -> Joined:
         self._lost.clear()
-        self._held = []
+        self._intake.hold()
         await self._show(Status(LinkState.CONNECTING, self.flusher.status.error))
         client = AgentServerClient(
             settings.TYPEAGENT_SERVER_URL,
             token=settings.TYPEAGENT_TUNNEL_TOKEN,
-            on_event=self._take,
+            on_event=self._intake.take,
             on_close=self._closed,
             connect_timeout_s=settings.AGENT_CONNECT_TIMEOUT_S,
             invoke_timeout_s=settings.AGENT_INVOKE_TIMEOUT_S,
@@ -189,23 +192,20 @@ class Link:
         self._client = client
         await client.connect()
         await self._show(Status(LinkState.JOINING))
-        delivered = client.events_delivered
         joined = await self._join(client)
-        cut = delivered
+        logged = 0
         if not self._skip_history:
-            newest, cut = await joining.settle(
+            newest, logged = await joining.settle(
                 client,
                 joined,
                 self.live,
                 conversation_id=self.conversation.pk,
-                cursor=self._cursor,
-                waiting=self._held,
+                cursor=self._intake.cursor,
+                waiting=self._intake.held,
             )
-            self._log_position = newest
-            if not self.live.running:
-                self._cursor = newest
+            self._intake.merged(newest)
         self._skip_history = False
-        self._release_held(cut - delivered)
+        self._intake.release(logged)
         return joined
 
     async def _join(self, client: AgentServerClient) -> Joined:
@@ -215,13 +215,14 @@ class Link:
             return joined
         pk = self.conversation.pk
         if self._upstream_id:
-            self._upstream_id, self._cursor = "", -1
-            await in_db(store.orphan_transcript, pk, self.epoch)
-            await in_db(store.add_notice, pk, self.epoch, REPLACED_NOTICE)
+            self._upstream_id = ""
+            self._intake.restart()
+            await in_db(saving.orphan_transcript, pk, self.epoch)
+            await in_db(saving.add_notice, pk, self.epoch, REPLACED_NOTICE)
             await self.flusher.refresh()
         joined = await joining.join_default(client, self.conversation)
         self._upstream_id = joined.conversation_id
-        await in_db(store.set_upstream, pk, self.epoch, joined.conversation_id, joined.name)
+        await in_db(saving.set_upstream, pk, self.epoch, joined.conversation_id, joined.name)
         return joined
 
     async def _while_joined(self, joined: Joined) -> None:
@@ -260,7 +261,7 @@ class Link:
 
     async def _disconnect(self) -> None:
         client, self._client = self._client, None
-        self._held = []
+        self._intake.hold()
         if client is not None:
             await client.close()
 
@@ -281,7 +282,7 @@ class Link:
                 await self.flusher.flush()
                 await self.publisher.orphan()
                 await in_db(lease.release, self.conversation.pk, self.process_id, self.epoch)
-        except store.Fenced:
+        except saving.Fenced:
             log.info("fenced at the end")
         except Exception:
             log.exception("the last flush failed")
@@ -293,40 +294,10 @@ class Link:
         self.flusher.wake()
         if not self._fenced:
             await in_db(
-                store.set_link_state, self.conversation.pk, self.epoch, status.state, status.error
+                saving.set_link_state, self.conversation.pk, self.epoch, status.state, status.error
             )
 
     # What comes from upstream
-
-    def _take(self, event: Event) -> None:
-        if self._held is not None:
-            self._held.append(event)
-        else:
-            self._apply(event)
-
-    def _release_held(self, logged: int) -> None:
-        """Apply what came meanwhile; of the first `logged`, only what the log does not have."""
-        held, self._held = self._held or [], None
-        for index, event in enumerate(held):
-            if index >= logged or not is_logged(event):
-                self._apply(event, counted=index >= logged)
-        self.flusher.wake()
-
-    def _apply(self, event: Event, *, counted: bool = True) -> None:
-        if counted and is_logged(event):
-            self._log_position += 1
-        self.live.apply(event)
-        if self.live.take_strangers():
-            spawn(self._look_up_strangers(), name="strangers")
-        if not self.live.running:
-            self.flusher.history_cursor = self._cursor = self._log_position
-        self.flusher.wake()
-
-    async def _look_up_strangers(self) -> None:
-        names = self.live.take_strangers()
-        self.live.adopt(await in_db(reading.by_request_id, self.conversation.pk, names))
-        self.live.settle_strangers(names & self.live.take_strangers())
-        self.flusher.wake()
 
     def _closed(self, code: int | None) -> None:
         log.info("upstream closed", code=code)
@@ -336,8 +307,12 @@ class Link:
         self._lost.set()
 
     async def _notice(self, text: str) -> None:
-        await in_db(store.add_notice, self.conversation.pk, self.epoch, text)
+        await in_db(saving.add_notice, self.conversation.pk, self.epoch, text)
         self.poke()
+
+    def _changed(self) -> None:
+        self.flusher.history_cursor = self._intake.cursor
+        self.flusher.wake()
 
     def _wake_outbox(self) -> None:
         self._outbox_wake.set()

@@ -9,8 +9,9 @@ import asyncio
 import json
 from typing import Any
 
-from channels.generic.websocket import AsyncWebsocketConsumer
+import structlog
 from channels.consumer import get_handler_name
+from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.utils.html import format_html
 
@@ -27,6 +28,8 @@ NO_SUCH_CONVERSATION = 4404
 HELD_MAX = 200
 ATTACH_AGAIN_S = 2.0
 MAX_REVISION = 2**62
+
+log = structlog.get_logger(__name__)
 
 
 class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -91,8 +94,8 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             self.reattach()
         elif kind == "ping":
             count = str(message.get("n", ""))[:20]
-            await self.send(
-                format_html('<i id="pong" hidden data-n="{}" hx-swap-oob="true"></i>', count)
+            await self._deliver(
+                format_html('<span id="pong" hidden data-n="{}" hx-swap-oob="true"></span>', count)
             )
 
     def reattach(self) -> None:
@@ -140,7 +143,16 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _send(self, message: dict[str, Any]) -> None:
         self._revision = max(self._revision, message["revision"])
-        await self.send(message["html"])
+        await self._deliver(message["html"])
+
+    async def _deliver(self, html: str) -> None:
+        """A browser may be gone before its `disconnect` is seen; each server raises its own
+        kind of error then, and none of them is one of ours.
+        """
+        try:
+            await self.send(html)
+        except Exception as error:
+            log.debug("page is gone", error=type(error).__name__)
 
     async def _attach(self) -> None:
         """Until answered: the layer may lose the question as well as the answer."""

@@ -5,56 +5,21 @@ Pure: no database and no event loop. `chat.link.flusher` renders, publishes and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.utils.timezone import now
 
-from chat.display.blocks import render_exact, render_user_text, wrap_blocks
-from chat.display.content import Segment, plain_text, segment_to_json
+from chat.display.blocks import render_exact
+from chat.display.content import Segment, plain_text
 from chat.display.stream import StreamRenderer
-from chat.models import UNFINISHED, MessageState, Origin, RequestState, Role
-from chat.transcript.bubbles import RETRIABLE, BubbleView, order_of
+from chat.models import UNFINISHED, Origin, RequestState, Role
+from chat.transcript import appearance
+from chat.transcript.drawing import USER_STEP, BlockPatch, Changes, Drawing
 from chat.transcript.reading import StoredRequest
-from chat.transcript.requests import Signal, accepts_output, advance, bubble_states, reason_text
-from chat.transcript.store import MessageRow, RequestRow, message_uid
+from chat.transcript.requests import Signal, accepts_output, advance
+from chat.transcript.saving import MessageRow, RequestRow
+from chat.transcript.store import message_uid
 from chat.transcript.thread import AppendMode, Bubble, BubbleRow, Thread
-
-USER_STEP = 0
-
-
-@dataclass(slots=True)
-class Drawing:
-    """How one agent bubble stands on the pages: what was drawn, and what is due."""
-
-    renderer: StreamRenderer = field(default_factory=StreamRenderer)
-    blocks: list[str] = field(default_factory=list)
-    exact: bool = False
-    whole: bool = True
-    changed_blocks: dict[int, str] = field(default_factory=dict)
-    shown: bool = False
-    created_at: datetime = field(default_factory=now)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockPatch:
-    """One block of a bubble that a page already has."""
-
-    uid: str
-    index: int
-    html: str
-
-
-@dataclass(slots=True)
-class Changes:
-    """What pages must be told: whole bubbles, single blocks, and bubbles that are gone."""
-
-    bubbles: list[BubbleView] = field(default_factory=list)
-    blocks: list[BlockPatch] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.bubbles or self.blocks or self.gone)
 
 
 class LiveRequest:
@@ -204,7 +169,7 @@ class LiveRequest:
             return changes
         due, self.to_draw = self.to_draw, set()
         if USER_STEP in due and self.origin != Origin.AGENT:
-            changes.bubbles.append(self._user_view())
+            changes.bubbles.append(appearance.user_view(self))
         for bubble in self.thread.bubbles:
             if bubble.step in due:
                 self._draw_bubble(bubble, exact.get(bubble.step), changes)
@@ -216,29 +181,7 @@ class LiveRequest:
     def take_rows(self) -> tuple[RequestRow, list[MessageRow]]:
         """What has to be written, as rows; it counts as saved from here on."""
         due, self.to_save, self.unsaved = self.to_save, set(), False
-        request = RequestRow(
-            request_id=self.request_id,
-            state=self.state,
-            reason=self.reason,
-            origin=self.origin,
-            text=self.text,
-            stored=self.stored,
-            upstream_at_ms=self.upstream_at_ms,
-            ended_at=self.ended_at,
-        )
-        rows = [self._row(step) for step in sorted(due) if step != USER_STEP]
-        if USER_STEP in due and self.origin != Origin.AGENT:
-            rows.append(
-                MessageRow(
-                    uid=self.uid(USER_STEP),
-                    request_id=self.request_id,
-                    role=Role.USER,
-                    state=self._user_state(),
-                    step=USER_STEP,
-                    note=self._note_for(USER_STEP),
-                )
-            )
-        return request, rows
+        return appearance.rows(self, due)
 
     def put_back(self, messages: list[MessageRow]) -> None:
         """The write failed: all of it is due again."""
@@ -272,7 +215,7 @@ class LiveRequest:
             return
         self._render(bubble, drawing, exact)
         if drawing.whole or not drawing.shown:
-            changes.bubbles.append(self._view(bubble, drawing))
+            changes.bubbles.append(appearance.agent_view(self, bubble, drawing))
             drawing.whole, drawing.shown = False, True
         else:
             uid = self.uid(bubble.step)
@@ -295,73 +238,3 @@ class LiveRequest:
 
     def _is_settled(self, bubble: Bubble) -> bool:
         return self.finished or bubble is not self.thread.bubbles[-1]
-
-    def _agent_state(self, step: int) -> MessageState:
-        if self.thread.bubbles and step != self.thread.bubbles[-1].step:
-            return MessageState.FINAL
-        return bubble_states(self.state)[1]
-
-    def _user_state(self) -> MessageState:
-        return bubble_states(self.state, answered=self.answered)[0]
-
-    def _note_for(self, step: int) -> str:
-        if self.state not in RETRIABLE:
-            return ""
-        shown = [bubble.step for bubble in self.thread.bubbles if not bubble.empty]
-        place = shown[-1] if shown else USER_STEP
-        return reason_text(self.reason) if step == place else ""
-
-    def _may_retry(self, note: str) -> bool:
-        own = self.origin == Origin.USER and not self.retried
-        return own and bool(note) and self.state in RETRIABLE
-
-    def _user_view(self) -> BubbleView:
-        uid, note = self.uid(USER_STEP), self._note_for(USER_STEP)
-        return BubbleView(
-            uid=uid,
-            role=Role.USER,
-            state=self._user_state(),
-            order=order_of(self.seq or 0, USER_STEP),
-            request_id=self.request_id,
-            source="",
-            source_icon="",
-            html=wrap_blocks(uid, [render_user_text(self.text)]),
-            note=note,
-            can_retry=self._may_retry(note),
-            created_at=self.created_at,
-        )
-
-    def _view(self, bubble: Bubble, drawing: Drawing) -> BubbleView:
-        uid, note = self.uid(bubble.step), self._note_for(bubble.step)
-        return BubbleView(
-            uid=uid,
-            role=Role.AGENT,
-            state=self._agent_state(bubble.step),
-            order=order_of(self.seq or 0, bubble.step),
-            request_id=self.request_id,
-            source=bubble.label,
-            source_icon=bubble.source_icon,
-            html=wrap_blocks(uid, drawing.blocks),
-            note=note,
-            can_retry=self._may_retry(note),
-            created_at=drawing.created_at,
-        )
-
-    def _row(self, step: int) -> MessageRow:
-        drawing = self.drawings[step]
-        bubble = next((b for b in self.thread.bubbles if b.step == step), Bubble(step=step))
-        uid = self.uid(step)
-        return MessageRow(
-            uid=uid,
-            request_id=self.request_id,
-            role=Role.AGENT,
-            state=self._agent_state(step),
-            step=step,
-            source=bubble.label,
-            source_icon=bubble.source_icon,
-            segments=[segment_to_json(segment) for segment in bubble.segments],
-            html=str(wrap_blocks(uid, drawing.blocks)) if not bubble.empty else "",
-            text=plain_text(bubble.segments),
-            note=self._note_for(step),
-            created_at=drawing.created_at,
-        )
