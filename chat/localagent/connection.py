@@ -34,6 +34,8 @@ PROTOTYPE_METHODS = frozenset(
     {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "constructor", "toLocaleString"}
 )
 """Names that a JavaScript object answers to by itself (WIRE.md 2)."""
+SETTLE_TURNS = 3
+"""Turns of the loop in which a command that waits for nothing runs from its start to its end."""
 CHANNEL_LOST = "Agent channel disconnected"
 
 
@@ -64,6 +66,7 @@ class Connection:
             with contextlib.suppress(ConnectionClosed):
                 async for data in self.socket:
                     self._receive(data)
+                    await _let_settle()
         finally:
             self._fail_asked()
             writer.cancel()
@@ -74,14 +77,10 @@ class Connection:
         """Cut the socket off without a close frame: the peer sees 1006."""
         self.socket.transport.abort()
 
-    async def ping(self) -> asyncio.Future[float]:
-        """Send a ping; the future settles with the pong, or at once if the socket has gone."""
-        try:
-            return asyncio.ensure_future(await self.socket.ping())
-        except ConnectionClosed:
-            gone: asyncio.Future[float] = asyncio.get_running_loop().create_future()
-            gone.set_result(0)
-            return gone
+    async def ping(self) -> None:
+        """Send a ping and wait for the pong, or for the socket to be gone."""
+        with contextlib.suppress(ConnectionClosed):
+            await (await self.socket.ping())
 
     def open_channel(self, name: str, channel: Channel) -> None:
         """A channel begins; the server's call ids on it start at 0 (again)."""
@@ -135,8 +134,10 @@ class Connection:
         handler = self.channels[channel].calls.get(name) if isinstance(name, str) else None
         if handler is None or not isinstance(args, list):
             return
-        with contextlib.suppress(WireError):
+        try:
             handler(Args(args))
+        except Exception as error:  # a call has no answer that could carry it
+            _error_text(error)
 
     def _settle(self, channel: str, call_id: int, message: dict[str, Json]) -> None:
         if message["type"] == "invokeError" and not isinstance(message.get("error"), str):
@@ -164,8 +165,8 @@ class Connection:
             result = handler(Args(args))
         except NeverAnswered:
             return
-        except WireError as error:
-            self._outbox.put_nowait(error_frame(channel, call_id, str(error)))
+        except Exception as error:  # whatever a client sends, its socket stays open
+            self._outbox.put_nowait(error_frame(channel, call_id, _error_text(error)))
             return
         if asyncio.iscoroutine(result):
             self._answering.add((channel, call_id))
@@ -180,8 +181,8 @@ class Connection:
             frame = result_frame(channel, call_id, await result)
         except NeverAnswered:
             return
-        except WireError as error:
-            frame = error_frame(channel, call_id, str(error))
+        except Exception as error:  # as above
+            frame = error_frame(channel, call_id, _error_text(error))
         finally:
             self._answering.discard((channel, call_id))
         self._outbox.put_nowait(frame)
@@ -202,9 +203,21 @@ class RemoteError(WireError):
         self.markdown = markdown if isinstance(markdown, str) else None
 
 
+def _error_text(error: Exception) -> str:
+    if not isinstance(error, WireError):
+        logger.error("a method failed", exc_info=error)
+    return str(error)
+
+
+async def _let_settle() -> None:
+    """What a frame has begun goes as far as it can before the next frame, as on the real server."""
+    for _ in range(SETTLE_TURNS):
+        await asyncio.sleep(0)
+
+
 def _fail(answer: asyncio.Future[Json]) -> None:
     if not answer.done():
-        answer.set_exception(WireError(CHANNEL_LOST))
+        answer.set_exception(RemoteError({"error": CHANNEL_LOST}))
 
 
 def _unknown_method(channel: str, call_id: int, name: str) -> str:

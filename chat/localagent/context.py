@@ -49,6 +49,7 @@ class CommandContext:
         self._began = time.monotonic()
         self._parsed_ms = 0.0
         self._waiting: asyncio.Future[Json] | None = None
+        self._on_abort: Callable[[], None] | None = None
         self._aborted = False
 
     @property
@@ -113,6 +114,10 @@ class CommandContext:
         await asyncio.sleep(0)
         self._check()
 
+    async def work(self, seconds: float) -> None:
+        """Take as long as a demo takes, at the pace of the settings. Raises Aborted."""
+        await self.sleep(seconds * self.conversation.settings.pace)
+
     async def sleep(self, seconds: float) -> None:
         """Wait. Raises Aborted."""
         timer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
@@ -124,16 +129,21 @@ class CommandContext:
 
     async def deaf_sleep(self, seconds: float) -> None:
         """Wait, and notice no cancellation until the command is over."""
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds * self.conversation.settings.pace)
 
-    async def until(self, future: asyncio.Future[Json]) -> Json:
-        """Wait for a future. Raises Aborted, and whatever the future fails with."""
+    async def until(
+        self, future: asyncio.Future[Json], on_abort: Callable[[], None] | None = None
+    ) -> Json:
+        """Wait for a future. Raises Aborted, and whatever the future fails with.
+
+        `on_abort` is called while the request is being cancelled, before anyone is answered.
+        """
         self._check()
-        self._waiting = future
+        self._waiting, self._on_abort = future, on_abort
         try:
             return await future
         finally:
-            self._waiting = None
+            self._waiting = self._on_abort = None
 
     async def ask(
         self, message: str, choices: list[str], default: int | None, *, owned: bool, source: str
@@ -165,6 +175,8 @@ class CommandContext:
         self._aborted = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(Aborted())
+            if self._on_abort is not None:
+                self._on_abort()
 
     def completion(self) -> dict[str, Json]:
         """The `result` of `commandComplete`."""

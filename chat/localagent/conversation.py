@@ -49,7 +49,7 @@ class Conversation:
         self.snapshots = Coalescer(self._send_snapshot, self._later_snapshot)
         self.queue = RequestQueue(settings.max_depth, self.snapshots.touch)
         self.prompts = Prompts(self.audience, log, self.queue, settings.interaction_timeout_s)
-        self.agents = AgentHost()
+        self.agents = AgentHost(self)
         self.command_lock = asyncio.Lock()
         self.stopping = False
         self._on_idle = on_idle

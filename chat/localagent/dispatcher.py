@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .agents import BUILT_IN
 from .audience import Client
 from .completion import complete
 from .connection import Channel
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 WORKING_DIRECTORY = "."
-BUILT_IN = ("dispatcher", "system", "chat", "demo", "test", "list")
-"""Names of agents that this server knows; `list` for its error texts only."""
 
 
 class Dispatcher:
@@ -76,7 +75,7 @@ class Dispatcher:
         return self._take(args, interrupt=True)
 
     def _take(self, args: Args, *, interrupt: bool) -> Json:
-        request = self._request(args)
+        request = self._request(args, interrupt=interrupt)
         if self._conversation.stopping:
             return {"ok": False, "error": "server_stopping"}
         try:
@@ -85,9 +84,9 @@ class Dispatcher:
             depth = self._conversation.queue.max_depth
             return {"ok": False, "error": "queue_full", "maxDepth": depth}
         self._on_submit()
-        return _accepted(request)
+        return _accepted(request.entry())
 
-    def _request(self, args: Args) -> Request:
+    def _request(self, args: Args, *, interrupt: bool) -> Request:
         text = args[0]
         if text is UNDEFINED or text is None:
             shown = "undefined" if text is UNDEFINED else "null"
@@ -95,11 +94,11 @@ class Dispatcher:
         if not isinstance(text, str):
             raise WireError("request.matchAll is not a function")
         attachments, options = args.or_none(1), args.or_none(2)
+        options = options if isinstance(options, dict) else {}
         request = Request(
             text=text,
             originator=self._client.connection_id,
-            options={"workingDirectory": WORKING_DIRECTORY}
-            | (options if isinstance(options, dict) else {}),
+            options=options if interrupt else {"workingDirectory": WORKING_DIRECTORY} | options,
             attachments=attachments if isinstance(attachments, list) else [],
             client_request_id=args.or_none(3),
         )
@@ -116,8 +115,9 @@ class Dispatcher:
             callback = self._conversation.prompts.take_choice(args[0])
             await callback(args.or_none(1))
 
-    async def _respond_to_interaction(self, args: Args) -> Json:
+    def _respond_to_interaction(self, args: Args) -> Json:
         self._conversation.prompts.respond(args)
+        return _nothing()
 
     def _dynamic_display(self, args: Args) -> Json:
         agent, kind, display_id = args[0], args[1], args[2]
@@ -137,6 +137,10 @@ class Dispatcher:
         raise NeverAnswered
 
 
-async def _accepted(request: Request) -> Json:
+async def _nothing() -> None:
+    """An empty answer. As a coroutine it is sent behind what the answered command then shows."""
+
+
+async def _accepted(entry: dict[str, Json]) -> Json:
     """The answer to a submit. As a coroutine it is sent behind the first frames of the command."""
-    return {"ok": True, "entry": request.entry()}
+    return {"ok": True, "entry": entry}

@@ -10,6 +10,7 @@ from .audience import Client
 from .catalogue import Record
 from .connection import Channel, Connection
 from .dispatcher import Dispatcher
+from .hosting import Hosting
 from .wire import Args, Json, NeverAnswered, WireError, args_json
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Peer:
         self.connection = connection
         self.joined: dict[str, Client] = {}
         self._server = server
+        self._hosting = Hosting(connection, self.joined, server.loaded)
         connection.open_channel("agent-server", self._channel())
         lookup = Channel(invokes={"lookupPort": self._lookup_port})
         connection.open_channel("discovery", lookup)
@@ -38,6 +40,7 @@ class Peer:
 
     def gone(self) -> None:
         """The socket is lost: it leaves everything."""
+        self._server.agents_lost(self.connection)
         for conversation_id in list(self.joined):
             self._leave(conversation_id)
 
@@ -53,6 +56,8 @@ class Peer:
                 "searchConversationContent": lambda _args: [],
                 "renameConversation": self._rename,
                 "deleteConversation": lambda args: self._server.delete(args[0]),
+                "registerClientAgent": lambda args: self._hosting.register(args[0]),
+                "unregisterClientAgent": lambda args: self._hosting.unregister(args[0]),
                 "getUserIdentity": lambda _args: IDENTITY,
                 "getSpeechToken": lambda _args: None,
                 "listMacros": lambda _args: [],

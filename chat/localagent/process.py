@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from .server import LocalAgent
 from .settings import Settings
@@ -44,7 +45,8 @@ async def _end_of(server: LocalAgent, terminate: asyncio.Event, stop: asyncio.Ev
     drained = asyncio.create_task(_drained(server, terminate))
     stopped = asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait([drained, stopped, server.ended], return_when=asyncio.FIRST_COMPLETED)
+        ways: list[asyncio.Future[Any]] = [drained, stopped, server.ended]
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         return server.ended.result() if server.ended.done() else "stop"
     finally:
         drained.cancel()

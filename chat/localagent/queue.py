@@ -49,7 +49,8 @@ class Request:
         }
         if self.client_request_id is not None:
             entry["clientRequestId"] = self.client_request_id
-        entry["options"] = self.options
+        if self.options:
+            entry["options"] = self.options
         if self.started_at is not None:
             entry["startedAt"] = self.started_at
         entry["attachmentCount"] = len(self.attachments)

@@ -40,7 +40,8 @@ class LocalAgent:
         self.ended: asyncio.Future[str]
         """While serving: settles with `shutdown` or `restart` when a client has asked for it."""
         self._peers: dict[Connection, Peer] = {}
-        self._pinged: dict[Connection, asyncio.Future[float]] = {}
+        self._pings: dict[Connection, asyncio.Task[None]] = {}
+        self._draining = False
         self._loaded: dict[str, Conversation] = {}
         self._peaks: dict[str, int] = {}
         self._server: Server | None = None
@@ -98,6 +99,7 @@ class LocalAgent:
     async def drain(self) -> None:
         """What SIGTERM does (WIRE.md 11): no new sockets; the present ones stay, mute, and lose
         what they have joined; running commands may end within `settings.drain_s`."""
+        self._draining = True
         if self._server is not None:
             self._server.close(close_connections=False)
         for peer in self._peers.values():
@@ -129,8 +131,18 @@ class LocalAgent:
         if conversation is None:
             log = DisplayLog(self.catalogue.log_path(record.id))
             conversation = Conversation(record, log, self.settings, self._unload, self.end)
+            conversation.stopping = self._draining
             self._loaded[record.id] = conversation
         return conversation
+
+    def loaded(self, conversation_id: str) -> Conversation | None:
+        """The conversation if it is loaded."""
+        return self._loaded.get(conversation_id)
+
+    def agents_lost(self, connection: Connection) -> None:
+        """A socket is gone with all the agents that it hosts."""
+        for conversation in self._loaded.values():
+            conversation.agents.lost(connection)
 
     def note_join(self, conversation_id: str) -> None:
         """Keep the peak of a conversation."""
@@ -181,24 +193,27 @@ class LocalAgent:
             await connection.run()
         finally:
             del self._peers[connection]
-            self._pinged.pop(connection, None)
+            if ping := self._pings.pop(connection, None):
+                ping.cancel()
             peer.gone()
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(self.settings.ping_interval_s)
             for connection in list(self._peers):
-                last = self._pinged.get(connection)
+                last = self._pings.get(connection)
                 if last is not None and not last.done():
                     connection.drop()
                 else:
-                    self._pinged[connection] = await connection.ping()
+                    self._pings[connection] = asyncio.create_task(connection.ping())
 
     def _unload(self, conversation: Conversation) -> None:
         conversation.close()
         del self._loaded[conversation.record.id]
 
     def _end_now(self, how: str) -> None:
+        if self._server is not None:
+            self._server.close(close_connections=False)
         self.drop_all()
         if not self.ended.done():
             self.ended.set_result(how)

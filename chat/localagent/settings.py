@@ -23,6 +23,8 @@ class Settings:
     """The queue's snapshots are sent at most this often."""
     word_delay_s: float = 0.03
     """The built-in responder's pace, a word at a time."""
+    pace: float = 1.0
+    """Multiplies the waits of `@demo`, `@slow` and `@test`, so that a test need not wait."""
     answer_type: str = "markdown"
     """The content type of the responder's text; the recorded server said `text` of its markdown."""
     max_depth: int = 100

@@ -53,7 +53,7 @@ class Args:
 def parse_frame(data: str | bytes) -> tuple[str, dict[str, Json]] | None:
     """The channel and the message of a frame; `None` for anything malformed (WIRE.md 2)."""
     try:
-        frame = json.loads(data)
+        frame = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     if not isinstance(frame, dict):
@@ -91,6 +91,11 @@ def result_frame(channel: str, call_id: int, result: Json) -> str:
     if result is not None:
         message["result"] = result
     return json.dumps({"name": channel, "message": message}, separators=(",", ":"))
+
+
+def _refuse(constant: str) -> Json:
+    """Python reads `NaN` and `Infinity`, which are no JSON and would be echoed."""
+    raise ValueError(constant)
 
 
 def error_frame(channel: str, call_id: int, error: str) -> str:

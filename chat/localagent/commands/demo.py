@@ -39,7 +39,7 @@ async def slow(context: CommandContext, rest: str) -> None:
     left = _number(rest.split()[0] if rest else "", SLOW_S)
     while left > 0:
         context.show(text(f"working, {left:g} s left", "status"), "temporary")
-        await context.sleep(min(1, left))
+        await context.work(min(1, left))
         left -= 1
     context.show("Done.")
 
@@ -56,6 +56,7 @@ async def stream_text(context: CommandContext, whole: str, seconds: float, piece
     """Stream a text in pieces, evenly over the time, however late the loop is."""
     loop = asyncio.get_running_loop()
     chunks = chunks_of(whole, pieces)
+    seconds *= context.conversation.settings.pace
     began = loop.time()
     for number, chunk in enumerate(chunks, 1):
         context.show(markdown(chunk), "inline")
@@ -92,14 +93,14 @@ async def _error(context: CommandContext, _rest: str) -> None:
 async def _temporary(context: CommandContext, _rest: str) -> None:
     for number in (1, 2, 3):
         context.show(text(f"Looking, step {number} of 3", "status"), "temporary")
-        await context.sleep(0.5)
+        await context.work(0.5)
     context.show("Found it.")
 
 
 async def _steps(context: CommandContext, _rest: str) -> None:
     for number in (1, 2, 3):
         context.show(markdown(f"**Step {number}** of 3"), "step")
-        await context.sleep(0.3)
+        await context.work(0.3)
     context.show(markdown("All steps are done."), "step")
 
 

@@ -12,6 +12,8 @@ KNOWN_SCHEMAS = frozenset({"chat", "dispatcher"})
 USAGE = {"completion_tokens": 0, "prompt_tokens": 0, "total_tokens": 0}
 OPENINGS = ("hello", "what", "who", "how")
 """How a request may begin, for completion."""
+ECHO_CHARS = 400
+"""More of a message is not repeated: an answer is streamed word by word."""
 HONEST = (
     "I am the **built-in responder** of this site, not a language model: I know a handful of "
     "phrases and the commands below."
@@ -78,15 +80,15 @@ def answer_to(said: str) -> str:
     for pattern, reply in REPLIES:
         if re.search(pattern, said, re.IGNORECASE):
             return reply(said)
-    return (
-        f"You said:\n\n{_quoted(said)}\n\n{HONEST}\n\n{POINTERS}"
-        if said.strip()
-        else f"You sent an empty message.\n\n{POINTERS}"
-    )
+    if not said.strip():
+        return f"You sent an empty message.\n\n{POINTERS}"
+    return f"You said:\n\n{_quoted(said)}\n\n{HONEST}\n\n{POINTERS}"
 
 
 def _quoted(said: str) -> str:
-    return "\n".join(f"> {line}" for line in said.strip().splitlines())
+    text = said.strip()
+    short = text if len(text) <= ECHO_CHARS else f"{text[:ECHO_CHARS]}…"
+    return "\n".join(f"> {line}" for line in short.splitlines())
 
 
 def _greeting(_said: str) -> str:

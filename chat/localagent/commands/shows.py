@@ -37,7 +37,7 @@ STRUCTURED = {
         {"type": "markdown", "content": "## Title\n\npara **b**\n\n1. i1"},
         {"type": "text", "content": "Title\n\npara b\n\n1. i1"},
     ],
-    "rawData": {"rows": 2},
+    "rawData": {"n": 2},
 }
 SIMPLE: dict[str, Json] = {
     "html": {"type": "html", "content": "<b>bold</b> <i>it</i>"},
@@ -93,7 +93,7 @@ async def _kinds(context: CommandContext, _rest: str) -> None:
 
 async def _modes(context: CommandContext, _rest: str) -> None:
     context.show(text("working 1", "status"), "temporary")
-    await context.sleep(0.1)
+    await context.work(0.1)
     context.show(text("working 2", "status"), "temporary")
     context.show("block text")
     context.show("in", "inline")
@@ -106,7 +106,7 @@ async def _modes(context: CommandContext, _rest: str) -> None:
 async def _stream(context: CommandContext, _rest: str) -> None:
     for piece in ("Hello", ", ", "streamed ", "world", "!"):
         context.show(markdown(piece), "inline")
-        await context.sleep(0.03)
+        await context.work(0.03)
 
 
 async def _thread(context: CommandContext, _rest: str) -> None:
@@ -168,12 +168,12 @@ async def _dyn(context: CommandContext, _rest: str) -> None:
 async def _slow(context: CommandContext, _rest: str) -> None:
     for tick in range(SLOW_TICKS):
         context.show(text(f"tick {tick}", "status"), "temporary")
-        await context.sleep(SLOW_TICK_S)
+        await context.work(SLOW_TICK_S)
     context.result("slow finished")
 
 
 async def _slow3(context: CommandContext, _rest: str) -> None:
-    await context.sleep(3)
+    await context.work(3)
     context.result("slow3 finished")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
+import asyncio
 from datetime import datetime
 
 from chat.localagent.context import FAILED, CommandContext, text
 from chat.localagent.wire import Json, WireError
 
 from .table import Command, Table
+from .words import split_words
 
 AGENTS = [
     ["Agent Name (* default agent)", "Description"],
@@ -83,7 +84,7 @@ async def session_clear(context: CommandContext, _rest: str) -> None:
 
 async def conversation(context: CommandContext, rest: str) -> None:
     """Ask the client to manage conversations: the server does nothing itself (WIRE.md 6)."""
-    words = _split(rest)
+    words = split_words(rest)
     name, params = words[0] if words else "help", words[1:]
     payload = _manage_payload(name, params)
     if payload is None:
@@ -130,14 +131,8 @@ async def _confirm(context: CommandContext, question: str, done: str) -> None:
     if answer == NO:
         context.show(text("Cancelled!", "warning"))
     else:
+        await asyncio.sleep(0)  # the answer is acknowledged before it takes effect
         context.show(text(done, "success"))
-
-
-def _split(rest: str) -> list[str]:
-    try:
-        return shlex.split(rest)
-    except ValueError:
-        return rest.split()
 
 
 def _today() -> str:
