@@ -55,7 +55,7 @@ class AgentServerClient(Connection):
 
     async def leave(self, conversation_id: str) -> None:
         """Leave; where the connection is gone there is nothing left to leave."""
-        self.joined.discard(conversation_id)
+        self.close_channel(_clientio(conversation_id))
         try:
             await self.invoke(SERVER_CHANNEL, "leaveConversation", conversation_id)
         except ConnectionLost:
@@ -130,12 +130,16 @@ class AgentServerClient(Connection):
 
     def _open_conversation(self, answer: Json) -> Joined:
         joined = _decode_joined(_object("joinConversation", answer))
-        self.joined.add(joined.conversation_id)
+        self.open_channel(_clientio(joined.conversation_id))
         return joined
 
 
 def _dispatcher(conversation_id: str) -> str:
     return f"dispatcher:{conversation_id}"
+
+
+def _clientio(conversation_id: str) -> str:
+    return f"clientio:{conversation_id}"
 
 
 def _object(method: str, answer: Json) -> dict[str, Json]:

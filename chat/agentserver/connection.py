@@ -63,8 +63,7 @@ class Connection:
         self._limits = Limits(connect_timeout_s, ping_interval_s, max_frame_bytes)
         self._handlers: dict[tuple[str, str], Handler] = {}
         self._handling: set[asyncio.Task[None]] = set()
-        self.joined: set[str] = set()
-        """The conversations whose `clientio` channel is open on this socket."""
+        self._open: set[str] = set()
         self._rpc: Rpc | None = None
         self._transport: Transport | None = None
         self._attempt = 0
@@ -116,6 +115,15 @@ class Connection:
         Whatever has no handler is refused with `No invoke handler <method>`.
         """
         self._handlers[channel, method] = handler
+
+    def open_channel(self, channel: str) -> None:
+        """Take the events of this `clientio` channel from now on; those of others are dropped."""
+        self._open.add(channel)
+        self._live_rpc().reopen(channel)
+
+    def close_channel(self, channel: str) -> None:
+        """Take no more events of this channel."""
+        self._open.discard(channel)
 
     async def invoke(
         self, channel: str, method: str, *args: Json, timeout_s: float | None = None
@@ -172,10 +180,10 @@ class Connection:
         if handler is not None:
             self._spawn(_run_call(handler, call))
             return
-        kind, _, conversation_id = channel.partition(":")
-        if kind != "clientio" or conversation_id not in self.joined:
+        if channel not in self._open:
             log.info("dropped a call on a channel that is not open")
             return
+        conversation_id = channel.partition(":")[2]
         event = decode_event(conversation_id, call.name, call.args)
         if event is None:
             log.warning("dropped a call that makes no sense: %s", call.name)
@@ -225,7 +233,7 @@ class Connection:
 
     def _forget_socket(self, rpc: Rpc, error: ConnectionLost) -> None:
         self._rpc = self._transport = None
-        self.joined.clear()
+        self._open.clear()
         for task in self._handling:
             task.cancel()
         rpc.close(error)
@@ -240,8 +248,8 @@ async def _run_call(handler: Handler, call: Call) -> None:
 
 async def _run_invoke(rpc: Rpc, channel: str, handler: Handler, invoke: Invoke) -> None:
     try:
-        rpc.answer(channel, invoke.call_id, await handler(*invoke.args))
+        rpc.answer(channel, invoke, await handler(*invoke.args))
     except Exception as error:
         if not isinstance(error, InvokeFailed):
             log.exception("the handler of an invoke failed")
-        rpc.answer(channel, invoke.call_id, error=as_failure(error))
+        rpc.answer(channel, invoke, error=as_failure(error))

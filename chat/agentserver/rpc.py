@@ -53,7 +53,7 @@ class Rpc:
         self._on_invoke = on_invoke
         self._ids = count()
         self._waiting: dict[CallKey, Settle] = {}
-        self._unanswered: set[CallKey] = set()
+        self._unanswered: dict[CallKey, Invoke] = {}
         self._lost: ConnectionLost | None = None
 
     def invoke(self, channel: str, method: str, args: tuple[Json, ...], settle: Settle) -> CallKey:
@@ -78,21 +78,33 @@ class Rpc:
         self._waiting.pop(key, None)
 
     def answer(
-        self, channel: str, call_id: int, result: Json = None, error: InvokeFailed | None = None
+        self,
+        channel: str,
+        invoke: Invoke,
+        result: Json = None,
+        error: InvokeFailed | None = None,
     ) -> None:
         """Answer an invoke that `on_invoke` took. Does nothing twice, and nothing after `close`.
 
         Raises `TypeError` or `ValueError` for a result that is no JSON; the invoke still waits.
         """
-        key = (channel, call_id)
-        if self._lost is not None or key not in self._unanswered:
+        key = (channel, invoke.call_id)
+        if self._unanswered.get(key) is not invoke:
             return
-        message: InvokeResult | InvokeError = InvokeResult(call_id, result)
+        message: InvokeResult | InvokeError = InvokeResult(invoke.call_id, result)
         if error is not None:
-            message = InvokeError(call_id, error.text, error.cancelled, error.markdown)
+            message = InvokeError(invoke.call_id, error.text, error.cancelled, error.markdown)
         frame = encode_frame(channel, message)
-        self._unanswered.discard(key)
+        del self._unanswered[key]
         self._send(frame)
+
+    def reopen(self, channel: str) -> None:
+        """The other side has made this channel anew and numbers from 0 again (WIRE.md 2).
+
+        What it asked before is void: otherwise a new invoke would pass for a repeated one.
+        """
+        for key in [key for key in self._unanswered if key[0] == channel]:
+            del self._unanswered[key]
 
     def receive(self, data: str | bytes) -> None:
         """Take one WebSocket message. Never raises: junk is logged and dropped (CANVAS 1)."""
@@ -128,7 +140,8 @@ class Rpc:
             case Invoke():
                 self._take_invoke(channel, message)
             case BadInvoke():
-                self._refuse(channel, message.call_id, "Invalid invoke message")
+                refusal = InvokeError(message.call_id, "Invalid invoke message")
+                self._send(encode_frame(channel, refusal))
 
     def _settle(self, key: CallKey, result: Json, error: AgentServerError | None) -> None:
         settle = self._waiting.pop(key, None)
@@ -139,20 +152,17 @@ class Rpc:
         key = (channel, invoke.call_id)
         if key in self._unanswered:
             return
-        self._unanswered.add(key)
+        self._unanswered[key] = invoke
         try:
             taken = self._on_invoke(channel, invoke)
-        except Exception as error:
+        except Exception as failure:
             # A silent client blocks the request, at worst for ever (CANVAS 2): always answer.
             log.exception("failed to take an invoke")
-            self.answer(channel, invoke.call_id, error=as_failure(error))
+            self.answer(channel, invoke, error=as_failure(failure))
             return
         if not taken:
-            self._refuse(channel, invoke.call_id, f"No invoke handler {invoke.name}")
-
-    def _refuse(self, channel: str, call_id: int, text: str) -> None:
-        self._unanswered.discard((channel, call_id))
-        self._send(encode_frame(channel, InvokeError(call_id, text)))
+            refusal = InvokeFailed(f"No invoke handler {invoke.name}")
+            self.answer(channel, invoke, error=refusal)
 
     def _check_open(self) -> None:
         if self._lost is not None:
