@@ -1,0 +1,173 @@
+"""`manage.py serve` brings up the whole site, and takes all of it down again."""
+
+from __future__ import annotations
+
+import re
+import stat
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.cookiejar import CookieJar
+
+import pytest
+
+from chat.management import serving
+from tests.processes import PATIENCE_S, Agent, Site, alive
+
+type MakeSite = Callable[..., Site]
+
+
+class Visitor:
+    """A browser without scripts: keeps cookies, follows redirects."""
+
+    def __init__(self) -> None:
+        self.cookies = CookieJar()
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self.cookies)
+        )
+
+    def get(self, url: str) -> tuple[int, str, str]:
+        """Status, the address it ended at, and the text."""
+        try:
+            with self._opener.open(url, timeout=PATIENCE_S) as answer:
+                return answer.status, answer.url, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.url or "", error.read().decode()
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while alive(pid):
+        assert time.monotonic() < deadline, f"process {pid} still runs"
+        time.sleep(0.02)
+
+
+def test_a_first_start_serves_and_logs_in_once(site: Site) -> None:
+    visitor, late = Visitor(), Visitor()
+    status, url, _ = visitor.get(f"{site.url}/")
+    assert (status, url) == (200, f"{site.url}/accounts/login/?next=/")
+
+    status, url, text = visitor.get(site.login_url)
+    assert status == 200
+    assert re.fullmatch(re.escape(site.url) + r"/(c/[\w-]+/)?", url)
+    assert "data-conversation" in text
+
+    late.get(site.login_url)
+    assert late.get(f"{site.url}/")[1].startswith(f"{site.url}/accounts/login/")
+
+
+def test_the_user_is_staff_and_has_no_password_yet(site: Site) -> None:
+    rows = site.query("SELECT username, is_staff, is_superuser, password FROM auth_user")
+    ((username, is_staff, is_superuser, password),) = rows
+    assert (username, is_staff, is_superuser) == ("local", 1, 1)
+    assert password.startswith("!")
+
+
+def test_its_files_are_for_this_user_only(site: Site) -> None:
+    assert stat.S_IMODE(site.data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((site.data / "secret-key").stat().st_mode) == 0o600
+
+
+def test_static_files_come_compressed_and_may_be_kept_for_ever(site: Site) -> None:
+    text = Visitor().get(f"{site.url}/admin/login/")[2]
+    found = re.search(r'href="(/static/admin/css/base\.[0-9a-f]{12}\.css)"', text)
+    assert found
+    request = urllib.request.Request(site.url + found[1], headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert "immutable" in answer.headers["Cache-Control"]
+
+
+def test_a_second_start_keeps_everything(site: Site) -> None:
+    visitor = Visitor()
+    conversation = visitor.get(site.login_url)[1]
+    before = site.query("SELECT key, user_id FROM chat_conversation")
+    assert len(before) == 1
+    assert site.stop() == 0
+
+    site.start()
+    assert site.query("SELECT key, user_id FROM chat_conversation") == before
+    assert site.query("SELECT count(*) FROM auth_user") == [(1,)]
+    assert visitor.get(conversation)[:2] == (200, conversation)
+
+
+@pytest.mark.parametrize("end", ["interrupt", "terminate"])
+def test_it_ends_in_good_order_with_its_child(site: Site, end: str) -> None:
+    child = site.agent_pid
+    Visitor().get(site.login_url)
+    assert site.command is not None
+    assert getattr(site.command, end)() == 0
+    assert not alive(child)
+    assert site.output.endswith("Stopped.")
+    assert "Traceback" not in site.output
+
+
+def test_its_child_does_not_outlive_a_kill(site: Site) -> None:
+    child = site.agent_pid
+    site.kill()
+    wait_until_gone(child)
+
+
+def test_a_child_that_dies_is_started_again_on_the_same_port(site: Site) -> None:
+    before = re.findall(r"^Agent-server: .*", site.output, re.MULTILINE)
+    site.restart_agent()
+    after = re.findall(r"^Agent-server: .*", site.output, re.MULTILINE)[1:]
+    address = re.compile(r"ws://127\.0\.0\.1:\d+")
+    assert address.findall(str(before)) == address.findall(str(after))
+    assert before != after
+
+
+def test_a_given_agent_server_is_used_and_none_is_embedded(
+    make_site: MakeSite, agent: Agent
+) -> None:
+    site = make_site(TYPEAGENT_SERVER_URL=agent.url)
+    assert "Agent-server: embedded" not in site.output
+
+
+def test_for_the_whole_network_it_draws_a_link_for_the_phone(make_site: MakeSite) -> None:
+    lan = serving.lan_address()
+    if not lan:
+        pytest.skip("this machine has no address but loopback")
+    site = make_site("--host", "0.0.0.0", PYTHONIOENCODING="utf-8")  # noqa: S104
+    assert site.command is not None
+    link = site.command.wait_for_line("On your phone: ")
+    site.command.wait_for_line("The link works once")
+    assert link.startswith(f"http://{lan}:")
+    assert serving.qr_code(link).strip() in site.output
+    status, url, _ = Visitor().get(link)
+    assert status == 200
+    assert url.startswith(f"http://{lan}:")
+
+
+def test_another_host_name_is_turned_away(site: Site) -> None:
+    request = urllib.request.Request(site.url, headers={"Host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=PATIENCE_S)
+    with refused.value:
+        assert refused.value.code == 400
+
+
+def test_a_terminal_without_block_characters_does_not_stop_it(make_site: MakeSite) -> None:
+    site = make_site("--host", "0.0.0.0", PYTHONIOENCODING="ascii")  # noqa: S104
+    assert Visitor().get(f"{site.url}/accounts/login/")[0] == 200
+
+
+def test_no_secret_is_printed(make_site: MakeSite, agent: Agent) -> None:
+    site = make_site(
+        TYPEAGENT_SERVER_URL=agent.url, TYPEAGENT_TUNNEL_TOKEN="hunter2-token", SECRET_KEY="k" * 60
+    )
+    visitor = Visitor()
+    visitor.get(site.login_url)
+    visitor.get(f"{site.url}/accounts/one-time/?sesame=hunter3-token")
+    site.stop()
+    for secret in ("hunter2-token", "hunter3-token", "k" * 60):
+        assert secret not in site.output
+
+
+def test_a_new_link_logs_in_whom_it_is_for(site: Site) -> None:
+    visitor = Visitor()
+    status, _, _ = visitor.get(site.login_link("carol"))
+    assert status == 200
+    assert site.query("SELECT is_staff FROM auth_user WHERE username = 'carol'") == [(0,)]
