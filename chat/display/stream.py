@@ -6,7 +6,6 @@ What can no longer change is rendered once; only the open end is rendered again 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from chat.display.blocks import (
     text_markup,
 )
 from chat.display.content import Segment
+from chat.display.heal import heal
 from chat.display.markdown import Block, References, block_markup, parse_blocks
 
 OPEN_BLOCK_FREE_CHARS = 2_000
@@ -33,8 +33,6 @@ OPEN_BLOCK_GROWTH = 32
 REFERENCE_BUDGET_FACTOR = 4
 REFERENCE_BUDGET_CHARS = 20_000
 """How much may be rendered again for late link references: factor x length + constant."""
-
-_MARKER_LINE = re.compile(r"[\s>]*[-=*_+#`~|>:\s]*\Z")
 
 
 @dataclass(slots=True)
@@ -205,7 +203,7 @@ class _MarkdownPart(_Part):
         kept = len(self._closed)
         tail = presentable(text[self._offset :])
         if is_last:
-            tail = _without_marker_line(tail)
+            tail = heal(tail)
         references = dict(self._references)
         blocks = parse_blocks(tail, references)
         lines = tail.split("\n")
@@ -255,13 +253,6 @@ def _part_for(segment: Segment, old: _Part | None) -> _Part:
     if old is not None and old.may_become(segment):
         return old
     return _TextPart(segment) if drawn_as(segment)[0] == "text" else _MarkdownPart(segment)
-
-
-def _without_marker_line(text: str) -> str:
-    """Without a last line that is only markers so far: backticks would flicker as words and
-    hyphens turn the paragraph above into a heading, until the next character tells (C74)."""
-    start = text.rfind("\n") + 1
-    return text[:start] if _MARKER_LINE.match(text, start) else text
 
 
 def _count_closed(blocks: Sequence[Block], lines: Sequence[str]) -> int:
