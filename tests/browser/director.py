@@ -1,0 +1,127 @@
+"""The embedded agent-server in a thread of the tests, with a command whose output a test directs.
+
+`@told <name>` shows nothing by itself: `Director.part(name)` gives the test its `Part`, and what
+the part is told to show goes over a real WebSocket to the real site.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+from chat.localagent import LocalAgent
+from chat.localagent.commands import COMMANDS
+from chat.localagent.commands.table import Command
+from chat.localagent.context import CommandContext, markdown
+from chat.localagent.wire import Json
+from tests.processes import PATIENCE_S
+
+COMMAND = ("told",)
+
+
+class Part:
+    """One running `@told`. Its methods may be called from the thread of the test only."""
+
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self.over: asyncio.Future[Json] = self._loop.create_future()
+
+    def append(self, *chunks: str) -> Self:
+        """Stream pieces of markdown."""
+        for chunk in chunks:
+            self._do(lambda chunk=chunk: self._context.show(markdown(chunk), "inline"))  # type: ignore[misc]
+        return self
+
+    def replace(self, text: str) -> Self:
+        """Show this instead of all that was shown."""
+        self._do(lambda: self._context.replace(markdown(text)))
+        return self
+
+    def finish(self) -> None:
+        """Let the command end."""
+        self._do(lambda: self.over.done() or self.over.set_result(None))
+
+    def _do(self, act: Callable[[], object]) -> None:
+        done = threading.Event()
+
+        def run() -> None:
+            act()
+            done.set()
+
+        self._loop.call_soon_threadsafe(run)
+        assert done.wait(PATIENCE_S)
+
+
+class Director:
+    """Runs a `LocalAgent` from `start` to `stop`."""
+
+    def __init__(self, data: Path) -> None:
+        self.url = ""
+        self._data = data
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._end = asyncio.Event()
+        self._news = threading.Condition()
+        self._parts: dict[str, Part] = {}
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> Self:
+        """Serve on a free port of loopback."""
+        COMMANDS[COMMAND] = Command("test", ["told"], self._told)
+        self._thread.start()
+        assert self._ready.wait(PATIENCE_S)
+        return self
+
+    def stop(self) -> None:
+        """End all of it at once."""
+        del COMMANDS[COMMAND]
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(PATIENCE_S)
+
+    def part(self, name: str) -> Part:
+        """The command `@told <name>` of a name that is used once, as soon as it runs."""
+        with self._news:
+            assert self._news.wait_for(lambda: name in self._parts, PATIENCE_S), f"no part {name}"
+            return self._parts[name]
+
+    def has_part(self, name: str) -> bool:
+        """Whether that command has come to run."""
+        return name in self._parts
+
+    @contextlib.contextmanager
+    def silent(self) -> Iterator[None]:
+        """Neither hears nor says anything meanwhile: whatever is asked is answered afterwards."""
+        held, release = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            held.set()
+            release.wait(PATIENCE_S)
+
+        self._loop.call_soon_threadsafe(hold)
+        assert held.wait(PATIENCE_S)
+        try:
+            yield
+        finally:
+            release.set()
+
+    async def _told(self, context: CommandContext, rest: str) -> None:
+        part = Part(context)
+        with self._news:
+            self._parts[rest.strip()] = part
+            self._news.notify_all()
+        await context.until(part.over)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        async with LocalAgent(self._data).serving() as agent:
+            self.url = agent.url
+            self._ready.set()
+            await self._end.wait()
