@@ -88,6 +88,7 @@ class Replay:
 
     `by_request` is for recordings in which several commands are under way at once: there only the
     order within a request, and that every call is answered alike, is the server's to decide.
+    `before_open` is called before each new connection, where a recording has waited for something.
     """
 
     def __init__(
@@ -96,12 +97,12 @@ class Replay:
         entries: list[dict[str, Json]],
         *,
         by_request: bool = False,
-        on_note: Callable[[str], Awaitable[None]] | None = None,
+        before_open: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._url = url
         self._entries = entries
         self._by_request = by_request
-        self._on_note = on_note
+        self._before_open = before_open
         self._lines: dict[str, Line] = {}
         self._ids: dict[str, str] = {}
         self._differences: list[str] = []
@@ -129,12 +130,13 @@ class Replay:
         await self._settle()
         match entry["dir"], entry.get("event"):
             case "event", "open":
+                if self._before_open is not None:
+                    await self._before_open()
                 await self._open(name)
             case "event", ("close" | "abrupt-drop"):
+                if entry.get("code") == 1006 and name in self._lines:
+                    await self._lines[name].socket.wait_closed()
                 await self._close(name, abrupt=entry["event"] == "abrupt-drop")
-            case "event", "note":
-                if self._on_note is not None:
-                    await self._on_note(entry["text"])
             case "out", _:
                 await self._send(self._lines[name], entry)
 
