@@ -92,7 +92,7 @@ def text_cut(text: str, start: int) -> int | None:
 def text_markup(text: str, pen: Pen) -> tuple[str, Pen]:
     """One text block, and the pen for the next. A text without a visible character is nothing."""
     shown = keep_colours_only(text)
-    body, after = render_runs(shown.rstrip("\n"), pen)
+    body, after = render_runs(shown.strip("\n"), pen)
     if not strip_escapes(shown).strip():
         return "", after
     return f'<div class="text" dir="auto">{body}</div>', after
