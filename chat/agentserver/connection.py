@@ -99,7 +99,7 @@ class Connection:
         transport = Transport(
             opened,
             on_frame=rpc.receive,
-            on_end=self._end,
+            on_end=lambda code: self._end(rpc, code),
             ping_interval_s=self._limits.ping_interval_s,
         )
         self._rpc, self._transport = rpc, transport
@@ -181,7 +181,7 @@ class Connection:
             self._spawn(_run_call(handler, call))
             return
         if channel not in self._open:
-            log.info("dropped a call on a channel that is not open")
+            log.debug("dropped a call on a channel that is not open")
             return
         conversation_id = channel.partition(":")[2]
         event = decode_event(conversation_id, call.name, call.args)
@@ -215,10 +215,9 @@ class Connection:
         if self._closed:
             raise ConnectFailed("This connection was closed for good.")
 
-    def _end(self, code: int) -> None:
+    def _end(self, rpc: Rpc, code: int) -> None:
         """The socket ended by itself: never called for one that was closed or replaced."""
-        if self._rpc is not None:
-            self._forget_socket(self._rpc, ConnectionLost(code))
+        self._forget_socket(rpc, ConnectionLost(code))
         try:
             self._on_close(code)
         except Exception:

@@ -20,13 +20,15 @@ from chat.agentserver.events import (
     SetDisplay,
     UserRequest,
 )
+from chat.agentserver.values import integer
 
 UNLOGGED_KINDS = ("toast", "inline")
+SYSTEM_REQUEST = "system"
+"""The request id of the notices that somebody has joined or left (WIRE.md 6)."""
 
 _LOGGED = (
     UserRequest,
     DisplayInfo,
-    SetDisplay,
     CommandComplete,
     InteractionRequested,
     InteractionResolved,
@@ -71,9 +73,15 @@ def oldest_seq(entries: Iterable[Json]) -> int:
 
 
 def is_logged(event: Event) -> bool:
-    """Whether the agent-server also writes this live event to its log (WIRE.md 6, the table)."""
-    if isinstance(event, AppendDisplay):
-        return event.mode != "temporary" and event.message.kind not in UNLOGGED_KINDS
+    """Whether the agent-server also writes this live event to its log (WIRE.md 6, the table).
+
+    The recordings show that a `setDisplay` of an unlogged kind is not logged either.
+    """
+    if isinstance(event, SetDisplay | AppendDisplay):
+        message = event.message
+        if message.kind in UNLOGGED_KINDS or message.ref.request_id == SYSTEM_REQUEST:
+            return False
+        return not (isinstance(event, AppendDisplay) and event.mode == "temporary")
     return isinstance(event, _LOGGED)
 
 
@@ -97,4 +105,5 @@ def _as_call(entry: dict[str, Json]) -> tuple[str, list[Json]] | None:
 
 
 def _int(value: Json, default: int) -> int:
-    return int(value) if isinstance(value, int | float) else default
+    number = integer(value)
+    return default if number is None else number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 
 import pytest
@@ -12,7 +13,7 @@ from chat.agentserver import transport
 from chat.agentserver.errors import ConnectFailed, ConnectionLost, InvokeFailed, InvokeTimedOut
 from chat.agentserver.events import Json, UserRequest
 from tests.agentserver.conftest import Client, MakeClient
-from tests.agentserver.scripted import SILENCE, Refusal, ScriptedServer, joined
+from tests.agentserver.scripted import SILENCE, WAIT_S, Refusal, ScriptedServer, joined
 
 MIB = 2**20
 
@@ -99,7 +100,7 @@ async def test_a_peer_that_does_not_even_take_what_we_send_is_dead(
 async def test_one_missed_ping_is_forgiven(
     server: ScriptedServer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = make_client(ping_interval_s=0.05)
+    client = make_client(ping_interval_s=0.2)
     await client.connect()
     protocol = server.connection.protocol
     send_frame, pongs, answered = protocol.send_frame, [], asyncio.Event()
@@ -114,7 +115,8 @@ async def test_one_missed_ping_is_forgiven(
         send_frame(frame)
 
     monkeypatch.setattr(protocol, "send_frame", lose_the_first_pong)
-    await answered.wait()
+    async with asyncio.timeout(WAIT_S):
+        await answered.wait()
     assert (client.connected, client.closes) == (True, [])
 
 
@@ -225,6 +227,21 @@ async def test_a_caller_that_gives_up_leaves_nothing_behind(
     await server.send({"name": "c", "message": answer})
     server.answers["n"] = 1
     assert await client.invoke("c", "n") == 1
+    assert caplog.text == ""
+
+
+async def test_an_answer_in_the_very_turn_of_giving_up_changes_nothing(
+    client: Client, server: ScriptedServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answers["m"] = SILENCE
+    waiting = asyncio.create_task(client.invoke("c", "m"))
+    frame = await server.wait_for("m")
+    answer = {"type": "invokeResult", "callId": frame.message["callId"]}
+    waiting.cancel()
+    assert client._rpc is not None
+    client._rpc.receive(json.dumps({"name": "c", "message": answer}))
+    await asyncio.wait([waiting])
+    assert waiting.cancelled()
     assert caplog.text == ""
 
 
