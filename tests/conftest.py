@@ -94,6 +94,17 @@ def site(make_site: Callable[..., Site]) -> Site:
     return make_site()
 
 
+@pytest.fixture(scope="session")
+def shared_site(tmp_path_factory: pytest.TempPathFactory, static_root: Path) -> Iterator[Site]:
+    """One site for all tests that neither restart nor fill it, as starting one takes seconds.
+
+    Make users of your own with `shared_site.login_link("somebody")`.
+    """
+    site = Site(tmp_path_factory.mktemp("shared") / "site", static_root)
+    yield site.start()
+    site.close()
+
+
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
     """An agent-server that the test itself stops, kills and starts; give its `url` to a site."""

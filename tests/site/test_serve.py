@@ -44,7 +44,7 @@ def wait_until_gone(pid: int) -> None:
         time.sleep(0.02)
 
 
-def test_a_first_start_serves_and_logs_in_once(site: Site) -> None:
+def test_it_logs_in_once_and_a_second_start_keeps_everything(site: Site) -> None:
     visitor, late = Visitor(), Visitor()
     status, url, _ = visitor.get(f"{site.url}/")
     assert (status, url) == (200, f"{site.url}/accounts/login/?next=/")
@@ -57,40 +57,36 @@ def test_a_first_start_serves_and_logs_in_once(site: Site) -> None:
     late.get(site.login_url)
     assert late.get(f"{site.url}/")[1].startswith(f"{site.url}/accounts/login/")
 
+    before = site.query("SELECT key, user_id FROM chat_conversation")
+    assert len(before) == 1
+    site.restart()
+    assert site.query("SELECT key, user_id FROM chat_conversation") == before
+    assert site.query("SELECT count(*) FROM auth_user") == [(1,)]
+    assert visitor.get(url)[:2] == (200, url)
 
-def test_the_user_is_staff_and_has_no_password_yet(site: Site) -> None:
-    rows = site.query("SELECT username, is_staff, is_superuser, password FROM auth_user")
+
+def test_the_user_is_staff_and_has_no_password_yet(shared_site: Site) -> None:
+    rows = shared_site.query("SELECT username, is_staff, is_superuser, password FROM auth_user")
     ((username, is_staff, is_superuser, password),) = rows
     assert (username, is_staff, is_superuser) == ("local", 1, 1)
     assert password.startswith("!")
 
 
-def test_its_files_are_for_this_user_only(site: Site) -> None:
-    assert stat.S_IMODE(site.data.stat().st_mode) == 0o700
-    assert stat.S_IMODE((site.data / "secret-key").stat().st_mode) == 0o600
+def test_its_files_are_for_this_user_only(shared_site: Site) -> None:
+    assert stat.S_IMODE(shared_site.data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((shared_site.data / "secret-key").stat().st_mode) == 0o600
 
 
-def test_static_files_come_compressed_and_may_be_kept_for_ever(site: Site) -> None:
-    text = Visitor().get(f"{site.url}/admin/login/")[2]
+def test_static_files_come_compressed_and_may_be_kept_for_ever(shared_site: Site) -> None:
+    text = Visitor().get(f"{shared_site.url}/admin/login/")[2]
     found = re.search(r'href="(/static/admin/css/base\.[0-9a-f]{12}\.css)"', text)
     assert found
-    request = urllib.request.Request(site.url + found[1], headers={"Accept-Encoding": "gzip"})
+    request = urllib.request.Request(
+        shared_site.url + found[1], headers={"Accept-Encoding": "gzip"}
+    )
     with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         assert answer.headers["Content-Encoding"] == "gzip"
         assert "immutable" in answer.headers["Cache-Control"]
-
-
-def test_a_second_start_keeps_everything(site: Site) -> None:
-    visitor = Visitor()
-    conversation = visitor.get(site.login_url)[1]
-    before = site.query("SELECT key, user_id FROM chat_conversation")
-    assert len(before) == 1
-    assert site.stop() == 0
-
-    site.start()
-    assert site.query("SELECT key, user_id FROM chat_conversation") == before
-    assert site.query("SELECT count(*) FROM auth_user") == [(1,)]
-    assert visitor.get(conversation)[:2] == (200, conversation)
 
 
 @pytest.mark.parametrize("end", ["interrupt", "terminate"])
@@ -104,26 +100,17 @@ def test_it_ends_in_good_order_with_its_child(site: Site, end: str) -> None:
     assert "Traceback" not in site.output
 
 
-def test_its_child_does_not_outlive_a_kill(site: Site) -> None:
-    child = site.agent_pid
-    site.kill()
-    wait_until_gone(child)
-
-
-def test_a_child_that_dies_is_started_again_on_the_same_port(site: Site) -> None:
-    before = re.findall(r"^Agent-server: .*", site.output, re.MULTILINE)
+def test_its_child_is_started_again_when_it_dies_and_does_not_outlive_a_kill(site: Site) -> None:
     site.restart_agent()
-    after = re.findall(r"^Agent-server: .*", site.output, re.MULTILINE)[1:]
-    address = re.compile(r"ws://127\.0\.0\.1:\d+")
-    assert address.findall(str(before)) == address.findall(str(after))
-    assert before != after
+    started = re.findall(
+        r"^Agent-server: embedded, (\S+), process (\d+)", site.output, re.MULTILINE
+    )
+    (first_url, first_pid), (second_url, second_pid) = started
+    assert first_url == second_url
+    assert first_pid != second_pid
 
-
-def test_a_given_agent_server_is_used_and_none_is_embedded(
-    make_site: MakeSite, agent: Agent
-) -> None:
-    site = make_site(TYPEAGENT_SERVER_URL=agent.url)
-    assert "Agent-server: embedded" not in site.output
+    site.kill()
+    wait_until_gone(int(second_pid))
 
 
 def test_for_the_whole_network_it_draws_a_link_for_the_phone(make_site: MakeSite) -> None:
@@ -141,23 +128,21 @@ def test_for_the_whole_network_it_draws_a_link_for_the_phone(make_site: MakeSite
     assert url.startswith(f"http://{lan}:")
 
 
-def test_another_host_name_is_turned_away(site: Site) -> None:
-    request = urllib.request.Request(site.url, headers={"Host": "evil.example"})
+def test_another_host_name_is_turned_away(shared_site: Site) -> None:
+    request = urllib.request.Request(shared_site.url, headers={"Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=PATIENCE_S)
     with refused.value:
         assert refused.value.code == 400
 
 
-def test_a_terminal_without_block_characters_does_not_stop_it(make_site: MakeSite) -> None:
-    site = make_site("--host", "0.0.0.0", PYTHONIOENCODING="ascii")  # noqa: S104
-    assert Visitor().get(f"{site.url}/accounts/login/")[0] == 200
-
-
-def test_no_secret_is_printed(make_site: MakeSite, agent: Agent) -> None:
+def test_with_an_agent_server_given_none_is_embedded_and_no_secret_printed(
+    make_site: MakeSite, agent: Agent
+) -> None:
     site = make_site(
         TYPEAGENT_SERVER_URL=agent.url, TYPEAGENT_TUNNEL_TOKEN="hunter2-token", SECRET_KEY="k" * 60
     )
+    assert "Agent-server: embedded" not in site.output
     visitor = Visitor()
     visitor.get(site.login_url)
     visitor.get(f"{site.url}/accounts/one-time/?sesame=hunter3-token")
@@ -166,8 +151,8 @@ def test_no_secret_is_printed(make_site: MakeSite, agent: Agent) -> None:
         assert secret not in site.output
 
 
-def test_a_new_link_logs_in_whom_it_is_for(site: Site) -> None:
+def test_a_new_link_logs_in_whom_it_is_for(shared_site: Site) -> None:
     visitor = Visitor()
-    status, _, _ = visitor.get(site.login_link("carol"))
+    status, _, _ = visitor.get(shared_site.login_link("carol"))
     assert status == 200
-    assert site.query("SELECT is_staff FROM auth_user WHERE username = 'carol'") == [(0,)]
+    assert shared_site.query("SELECT is_staff FROM auth_user WHERE username = 'carol'") == [(0,)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import socket
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from tests.processes import ROOT, clean_environment, free_port, manage
 
@@ -47,14 +49,20 @@ def the_one_line(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_a_wrong_setting_is_named(name: str, value: str, tmp_path: Path) -> None:
-    assert the_one_line(serve(tmp_path, **{name: value})).startswith(f"Wrong setting: {name} ")
+def test_a_wrong_setting_is_named(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SITE_DATA", str(tmp_path))
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured, match=rf"\A{name} [^\n]+\Z"):
+        runpy.run_path(str(ROOT / "chatsite" / "settings.py"))
 
 
-def test_a_wrong_setting_stops_other_commands_and_other_servers(tmp_path: Path) -> None:
+def test_a_wrong_setting_stops_every_command_and_every_server(tmp_path: Path) -> None:
     env = clean_environment(SITE_DATA=str(tmp_path), CHAT_MAX_AGE_DAYS="many")
-    line = the_one_line(manage("migrate", env=env))
-    assert line == "Wrong setting: CHAT_MAX_AGE_DAYS must be a whole number, not 'many'."
+    for command in ("serve", "migrate"):
+        line = the_one_line(manage(command, env=env))
+        assert line == "Wrong setting: CHAT_MAX_AGE_DAYS must be a whole number, not 'many'."
     program = "import chatsite.asgi"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env=env, capture_output=True, text=True
