@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-QUIET = ("asyncio", "daphne", "django.channels", "httpx", "websockets")
+QUIET = ("asyncio", "axes", "daphne", "django.channels", "httpx", "websockets")
 """Loggers whose everyday news say nothing to who runs the site."""
 
 LOGIN_TOKEN = re.compile(r"(sesame=)[^\s&'\"]+")

@@ -70,7 +70,7 @@ def test_a_file_that_another_process_sets_up_right_now_is_used_as_it_is(
 
 def test_it_waits_for_a_lock_and_begins_transactions_as_a_writer(wrapper: DatabaseWrapper) -> None:
     wrapper.ensure_connection()
-    assert wrapper.transaction_mode == "IMMEDIATE"
+    assert vars(wrapper)["transaction_mode"] == "IMMEDIATE"
     with wrapper.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout")
         assert cursor.fetchone() == (20_000,)
