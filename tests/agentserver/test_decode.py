@@ -27,7 +27,7 @@ from chat.agentserver.events import (
     UserRequest,
 )
 from chat.agentserver.values import decode_entry, decode_ref, integer
-from tests.agentserver.test_frames import values
+from tests.agentserver.test_frames import unhurried, values
 from tests.agentserver.test_recordings import EVENT_TYPES
 
 NAMES = [*EVENT_TYPES, "notify", "question", ""]
@@ -38,12 +38,14 @@ def test_all_events_of_the_wire_are_known() -> None:
     assert unknown == []
 
 
+@unhurried
 @given(st.sampled_from(NAMES), st.lists(values, max_size=8))
 def test_no_arguments_make_decoding_fail(name: str, args: list[Json]) -> None:
     event = decode_event("c1", name, args)
     assert event is None or event.conversation_id == "c1"
 
 
+@unhurried
 @given(st.sampled_from(NAMES), st.lists(st.none(), max_size=8))
 def test_null_arguments_read_as_absent_ones(name: str, args: list[None]) -> None:
     if name in EVENT_TYPES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat.agentserver.events import Json
@@ -133,6 +133,9 @@ def test_what_is_no_json_is_not_sent() -> None:
         encode_frame("c", Call("n", (object(),)))
 
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For a machine that is busy with other things: slowness is not what is tested."""
+
 values = st.recursive(
     st.none()
     | st.booleans()
@@ -152,11 +155,13 @@ messages = (
 )
 
 
+@unhurried
 @given(st.text(), messages)
 def test_every_message_comes_back_as_it_was(channel: str, message: Message) -> None:
     assert decode_frame(encode_frame(channel, message)) == Frame(channel, message)
 
 
+@unhurried
 @given(values)
 def test_no_json_makes_decoding_fail(value: Json) -> None:
     for raw in (value, {"name": "c", "message": value}):
