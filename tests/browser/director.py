@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
@@ -16,7 +17,7 @@ from typing import Self
 from chat.localagent import LocalAgent
 from chat.localagent.commands import COMMANDS
 from chat.localagent.commands.table import Command
-from chat.localagent.context import CommandContext, markdown
+from chat.localagent.context import Aborted, CommandContext, markdown
 from chat.localagent.wire import Json
 from tests.processes import PATIENCE_S
 
@@ -30,6 +31,9 @@ class Part:
         self._context = context
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[Json] = self._loop.create_future()
+        self.ended = threading.Event()
+        """The command is over, by its own end or because it was cancelled."""
+        self.cancelled = False
 
     def append(self, *chunks: str) -> Self:
         """Stream pieces of markdown."""
@@ -44,7 +48,7 @@ class Part:
 
     def finish(self) -> None:
         """Let the command end."""
-        self._do(lambda: self.over.done() or self.over.set_result(None))
+        self._do(lambda: self.over.set_result(None))
 
     def _do(self, act: Callable[[], object]) -> None:
         done = threading.Event()
@@ -68,6 +72,7 @@ class Director:
         self._end = asyncio.Event()
         self._news = threading.Condition()
         self._parts: dict[str, Part] = {}
+        self._begun: Counter[str] = Counter()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> Self:
@@ -83,15 +88,15 @@ class Director:
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(PATIENCE_S)
 
-    def part(self, name: str) -> Part:
-        """The command `@told <name>` of a name that is used once, as soon as it runs."""
+    def part(self, name: str, time: int = 1) -> Part:
+        """The command `@told <name>` as soon as it runs, for the first or a later time."""
         with self._news:
-            assert self._news.wait_for(lambda: name in self._parts, PATIENCE_S), f"no part {name}"
+            assert self._news.wait_for(lambda: self._begun[name] >= time, PATIENCE_S), name
             return self._parts[name]
 
-    def has_part(self, name: str) -> bool:
-        """Whether that command has come to run."""
-        return name in self._parts
+    def count(self, name: str) -> int:
+        """How often `@told <name>` has begun."""
+        return self._begun[name]
 
     @contextlib.contextmanager
     def silent(self) -> Iterator[None]:
@@ -111,10 +116,18 @@ class Director:
 
     async def _told(self, context: CommandContext, rest: str) -> None:
         part = Part(context)
+        name = rest.strip()
         with self._news:
-            self._parts[rest.strip()] = part
+            self._parts[name] = part
+            self._begun[name] += 1
             self._news.notify_all()
-        await context.until(part.over)
+        try:
+            await context.until(part.over)
+        except Aborted:
+            part.cancelled = True
+            raise
+        finally:
+            part.ended.set()
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
