@@ -23,7 +23,7 @@ _OTHER_ESCAPE = re.compile(r"\x1b[ -/]*[0-~]?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9a\x9c-\x9f]")
 _ANY_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-_URL = re.compile(r"(?<![A-Za-z0-9])(?:https?://|mailto:)[^\s<>\"`\x00-\x1f\x7f-\x9f]+", re.I)
+_URL = re.compile(r"(?<![A-Za-z0-9])(https?://|mailto:)([^\s<>\"`\x00-\x1f\x7f-\x9f]+)", re.I)
 _TRAILING = ".,;:!?'*_~\u2019\u201d\u00bb\u2026"
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 
@@ -110,9 +110,10 @@ def _linked(text: str) -> str:
     parts: list[str] = []
     done = 0
     for match in _URL.finditer(text):
-        url = _without_trailing(match.group())
-        if url.lower() in ("http://", "https://", "mailto:"):
+        rest = _without_trailing(match[2])
+        if not rest:
             continue
+        url = match[1] + rest
         parts.append(escape(text[done : match.start()], quote=False))
         parts.append(link_markup(url, escape(url, quote=False)))
         done = match.start() + len(url)

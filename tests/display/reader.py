@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chat.display.blocks import render_exact
 from chat.display.content import Segment
+from chat.display.heal import heal
 from chat.display.stream import Patch, StreamRenderer
 
 
@@ -21,6 +23,17 @@ class Reader:
 
     def finish(self, segments: Sequence[Segment]) -> None:
         self._apply(self.renderer.finish(segments))
+
+    def stream(self, words: str) -> list[str]:
+        """Update with growing markdown; gives the exact blocks of what should be shown of it."""
+        start = self.renderer._parts[0]._offset if self.renderer._parts else 0
+        self.update([Segment("markdown", words)])
+        return render_exact([Segment("markdown", words[:start] + heal(words[start:]))])
+
+    @property
+    def closed(self) -> list[str]:
+        """The blocks of the first segment that the renderer will not look at again."""
+        return self.renderer._parts[0]._closed
 
     def _apply(self, patch: Patch) -> None:
         before = len(self.page)

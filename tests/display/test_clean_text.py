@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.display.blocks import render_exact, render_user_text
@@ -30,6 +30,7 @@ def test_c59_text_is_made_fit_for_every_database(dirty: str, clean: str) -> None
 
 
 @given(ANY_TEXT)
+@settings(deadline=None)
 def test_c59_what_is_clean_can_be_encoded_and_stays(dirty: str) -> None:
     clean = clean_text(dirty)
     clean.encode()
@@ -55,6 +56,7 @@ def test_c59_no_content_brings_a_nul(content: object) -> None:
 
 
 @given(ANY_TEXT)
+@settings(deadline=None)
 def test_c59_text_that_nobody_cleaned_still_renders(dirty: str) -> None:
     for blocks in (
         render_exact([Segment("text", dirty), Segment("markdown", dirty), Segment("html", dirty)]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.display.blocks import render_exact
@@ -193,6 +193,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
+@settings(deadline=None)
 def test_no_json_can_break_the_display(content: Any) -> None:
     segment = parse_content(content)
     if segment is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat.display import blocks, stream
+from chat.display import blocks
 from chat.display.blocks import render_exact, wrap_blocks
 from chat.display.content import Segment
 from chat.display.stream import OPEN_BLOCK_FREE_CHARS, Patch, StreamRenderer
@@ -161,10 +161,11 @@ def test_blocks_are_the_exact_ones_at_every_length_of_an_answer(
     document = ANSWER * copies
     reader = Reader()
     for length, words in enumerate(grown(document)):
-        reader.update([markdown(words)])
         if length % compare_every == 0 or words == document:
-            exact = [markdown(stream._without_marker_line(words))]
-            assert reader.page == render_exact(exact) == reader.renderer.blocks
+            assert reader.stream(words) == reader.page == reader.renderer.blocks
+        else:
+            reader.update([markdown(words)])
+    assert reader.page == render_exact([markdown(document)])
 
 
 def test_text_blocks_are_the_exact_ones_at_every_length() -> None:

@@ -66,6 +66,7 @@ def test_a_written_out_address_becomes_a_link(words: str, href: str) -> None:
         "javascript:alert(1)",
         "xhttps://a.example",
         "https:// and mailto: alone",
+        "https://... and mailto:!",
         "me@a.example",
         "data:text/html,x",
         "//a.example/x",
