@@ -27,6 +27,8 @@ class BubbleView:
     note: str
     can_retry: bool
     created_at: datetime
+    client_id: str = ""
+    """Of a question: what its page called it, by which a page that never heard back knows it."""
 
     @property
     def step(self) -> int:
@@ -69,4 +71,5 @@ def view_of(message: Message) -> BubbleView:
         note=message.note,
         can_retry=may_retry(message.request, message.note),
         created_at=message.created_at,
+        client_id=(message.request.client_id or "") if message.request and not message.step else "",
     )

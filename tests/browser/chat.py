@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PATIENCE_MS = 30_000
 """Longest wait for what a healthy machine does at once."""
+expect.set_options(timeout=PATIENCE_MS)
 ANSWER = '[data-role="agent"]'
 ENDED = re.compile("final|cancelled|interrupted|failed")
 
@@ -96,7 +97,7 @@ class Chat:
     def send(self, text: str) -> None:
         """Type a message and press Send, and wait until the server has it."""
         self.press_send(text)
-        expect(self.field).to_have_value("", timeout=PATIENCE_MS)
+        expect(self.field).to_have_value("")
 
     def press_send(self, text: str) -> None:
         """Type a message and press Send."""
@@ -109,24 +110,24 @@ class Chat:
 
     def wait_connected(self) -> None:
         """Until the page hears the site, and the site the agent-server."""
-        expect(self.connection).to_have_attribute("data-state", "connected", timeout=PATIENCE_MS)
+        expect(self.connection).to_have_attribute("data-state", "connected")
 
     def wait_idle(self) -> None:
         """Until nothing runs."""
-        expect(self.running).to_have_attribute("data-running", "0", timeout=PATIENCE_MS)
+        expect(self.running).to_have_attribute("data-running", "0")
 
     def wait_answer(self, text: str | re.Pattern[str], state: str = "final") -> None:
         """Until the newest answer is exactly this and in that state."""
-        expect(self.answer_text).to_have_text(text, timeout=PATIENCE_MS)
+        expect(self.answer_text).to_have_text(text)
         self.wait_state(self.answer, state)
 
     def wait_state(self, message: Locator, state: str | re.Pattern[str]) -> None:
         """Until a bubble is in a state."""
-        expect(message).to_have_attribute("data-state", state, timeout=PATIENCE_MS)
+        expect(message).to_have_attribute("data-state", state)
 
     def wait_ended(self, count: int = 1) -> Seen:
         """Until there are so many answers and the newest has ended; gives that."""
-        expect(self.answers).to_have_count(count, timeout=PATIENCE_MS)
+        expect(self.answers).to_have_count(count)
         self.wait_state(self.answer, ENDED)
         self.wait_idle()
         return next(seen for seen in reversed(self.bubbles()) if seen.role == "agent")

@@ -33,7 +33,7 @@ def test_the_agent_server_restarts_between_two_questions_and_in_an_answer(
     site.restart_agent()
     broken = chat.wait_ended(3)
     assert broken.state == "interrupted"
-    assert broken.text.startswith(partial)
+    assert broken.text.replace("*", "").startswith(partial)  # with the marks that came to no pair
     assert "agent-server restarted" in broken.note
 
     chat.page.get_by_role("button", name="Retry").click()

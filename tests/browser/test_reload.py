@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chat.localagent import demo_text
-from tests.browser.chat import ANSWER, PATIENCE_MS, VISIBLE_TEXT, Chat
+from tests.browser.chat import ANSWER, VISIBLE_TEXT, Chat
 from tests.browser.conftest import Person, new_people
 from tests.browser.director import Director
 from tests.processes import Site
@@ -69,7 +69,7 @@ def assert_prefixes(seen: list[str], whole: str) -> None:
 def test_twenty_reloads_at_random_moments_show_a_prefix_at_every_moment(
     make_site: Callable[..., Site], make_context: Callable[..., BrowserContext]
 ) -> None:
-    seed = random.randrange(10**6)
+    seed = random.randrange(10**6)  # noqa: S311
     print(f"seed {seed}")  # noqa: T201 - to run a failure again
     moments = sorted(random.Random(seed).uniform(0, STREAM_S) for _ in range(RELOADS))  # noqa: S311
     site = make_site()
@@ -111,7 +111,7 @@ def test_c01_a_page_opened_mid_answer_has_the_beginning_at_every_moment(
     chat = Chat(page)
     chat.send("@told c01")
     part = director.part("c01").append("Hello ", "wor")
-    expect(chat.answer_text).to_have_text("Hello wor", timeout=PATIENCE_MS)
+    expect(chat.answer_text).to_have_text("Hello wor")
 
     chat.reload()
     expect(chat.answer_text).to_have_text("Hello wor")
@@ -130,7 +130,6 @@ def test_c02_a_reload_after_the_first_chunk_shows_it_and_a_retry_works(
     expect(chat.answer_text).to_have_text("The first chunk")
     chat.reload()
     chat.wait_answer("The first chunk", "streaming")
-    expect(chat.answer.locator(".dots")).to_be_visible()
 
     chat.stop_button.click()
     chat.wait_answer("The first chunk", "cancelled")
