@@ -61,7 +61,7 @@ class Catalogue:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         record = Record(str(uuid.uuid4()), self._free_name(name, collision), now)
         self._write("create", record)
-        return record
+        return self.get(record.id)
 
     def rename(self, conversation_id: Json, name: Json, collision: Json = None) -> None:
         """Give a conversation another name; its own is always free for it."""

@@ -47,6 +47,11 @@ class LocalAgent:
         self._server: Server | None = None
 
     @property
+    def listening(self) -> bool:
+        """Whether new sockets are taken."""
+        return self._server is not None and self._server.is_serving()
+
+    @property
     def connections_now(self) -> int:
         """Open sockets."""
         return len(self._peers)

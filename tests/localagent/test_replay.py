@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ pytestmark = requires_shared
 SETTINGS = Settings(pace=0.1, word_delay_s=0.001, answer_type="text")
 AS_RECORDED = replace(SETTINGS, pace=1)
 """For recordings whose commands must still run when the next frame is sent."""
+AT_HALF_TIME = replace(SETTINGS, pace=0.5)
 UNHURRIED = replace(SETTINGS, pace=10)
 
 
@@ -42,15 +42,15 @@ CASES = [
     Case("04-list-rename-find-collisions"),
     Case("05-client-agent"),
     Case("05b-client-agent-cancel-slow"),
-    Case("05c-agent-locks-results"),
+    Case("05c-agent-locks-results", AT_HALF_TIME),
     # then come the commands of an agent and `@config`, which this server has not
     Case("05d-agent-full-interface", until="@androidDevice ping"),
     Case("06-register-collisions"),
     Case("06b-agent-leave-rejoin"),
     Case("06d-broken-registrations"),
     Case("07-two-connections"),
-    Case("07b-two-conversations-delete"),
-    Case("07c-filter-prompts-gone-originator"),
+    Case("07b-two-conversations-delete", AT_HALF_TIME, by_request=True),
+    Case("07c-filter-prompts-gone-originator", AT_HALF_TIME),
     Case("08-history-seq-rejoin"),
     Case("08b-question-with-requestid"),
     Case("09-queue-cancel", AS_RECORDED),
@@ -116,10 +116,26 @@ async def test_nothing_tells_a_client_that_a_conversation_was_unloaded(tmp_path:
 
 
 async def test_a_shutdown_kills_every_socket_without_an_answer(tmp_path: Path) -> None:
-    async with _supervised(tmp_path) as url:
-        entries = read_recording(_path("16b-shutdown"))
-        replay = Replay(url, entries, before_open=lambda: _reachable(url))
-        assert await replay.run() == []
+    servers: list[LocalAgent] = []
+
+    async def serve_again_and_again() -> None:
+        port = 0
+        while True:
+            async with LocalAgent(tmp_path, SETTINGS).serving(port) as server:
+                port = server.port
+                servers.append(server)
+                await server.ended
+
+    async def serving() -> None:
+        await eventually(lambda: bool(servers) and servers[-1].listening)
+
+    supervisor = asyncio.create_task(serve_again_and_again())
+    await serving()
+    entries = read_recording(_path("16b-shutdown"))
+    assert await Replay(servers[0].url, entries, before_open=serving).run() == []
+    assert len(servers) >= 2
+    supervisor.cancel()
+    await asyncio.wait([supervisor])
 
 
 async def _replay_with_a_wait(
@@ -139,40 +155,6 @@ async def _replay_with_a_wait(
         replay = Replay(server.url, read_recording(_path(file)), before_open=before_open)
         assert await replay.run() == []
         assert opened == 2
-
-
-@contextlib.asynccontextmanager
-async def _supervised(data: Path) -> AsyncIterator[str]:
-    """A server that somebody starts again whenever it has ended."""
-    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    async def supervise() -> None:
-        port = 0
-        while True:
-            async with LocalAgent(data, SETTINGS).serving(port) as server:
-                port = server.port
-                if not started.done():
-                    started.set_result(server.url)
-                await server.ended
-
-    supervisor = asyncio.create_task(supervise())
-    try:
-        yield await started
-    finally:
-        supervisor.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await supervisor
-
-
-async def _reachable(url: str) -> None:
-    host, port = url.removeprefix("ws://").split(":")
-    async with asyncio.timeout(5):
-        while True:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection(host, int(port))
-                writer.close()
-                return
-            await asyncio.sleep(0.01)
 
 
 def _path(name: str) -> Path:

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from datetime import datetime
 
 from chat.localagent.context import FAILED, Aborted, CommandContext, text
+from chat.localagent.wire import Json
 
 KNOWN_SCHEMAS = frozenset({"chat", "dispatcher"})
 USAGE = {"completion_tokens": 0, "prompt_tokens": 0, "total_tokens": 0}
 OPENINGS = ("hello", "what", "who", "how")
 """How a request may begin, for completion."""
+SUM = r"(?<![\d.-])(-?\d{1,12})(?:\s*([+*x×])\s*|\s+(-)\s+)(-?\d{1,12})(?![\d.-])"
+"""A small sum; a minus only between blanks, or it might be part of a date."""
 ECHO_CHARS = 400
 """More of a message is not repeated: an answer is streamed word by word."""
 HONEST = (
@@ -49,7 +52,9 @@ async def respond(context: CommandContext) -> None:
 
 async def _answer(context: CommandContext, said: str, answer: str) -> None:
     action = {"schemaName": "chat", "actionName": "generateResponse"}
-    full = {**action, "parameters": {"originalRequest": said, "generatedText": answer}}
+    entities: dict[str, Json] = {"userRequestEntities": [], "generatedTextEntities": []}
+    said_and_answered = {"originalRequest": said, "generatedText": answer}
+    full = {**action, "parameters": said_and_answered | entities}
     display, ref, kind = context.display, context.ref, context.conversation.settings.answer_type
     _status(context, f"Translating '{said}'")
     await context.sleep(context.conversation.settings.word_delay_s)
@@ -106,12 +111,10 @@ def _date(_said: str) -> str:
 
 
 def _sum(said: str) -> str:
-    match = re.search(r"(-?\d{1,12})\s*([-+*x×])\s*(-?\d{1,12})", said)
-    if match is None:
-        return f"{HONEST}\n\n{POINTERS}"
-    a, b = int(match[1]), int(match[3])
-    value = a + b if match[2] == "+" else a - b if match[2] == "-" else a * b
-    return f"{a} {match[2]} {b} is **{value}**."
+    first, sign, minus, second = re.findall(SUM, said)[0]
+    a, b = int(first), int(second)
+    value = a - b if minus else a + b if sign == "+" else a * b
+    return f"{a} {sign or minus} {b} is **{value}**."
 
 
 def _fixed(reply: str) -> Callable[[str], str]:
@@ -125,7 +128,7 @@ REPLIES: list[tuple[str, Callable[[str], str]]] = [
     (r"\bwhat can you do\b|^\s*help\b", _fixed(f"{HONEST}\n\n{POINTERS}")),
     (r"\b(what|tell).*\btime\b", _time),
     (r"\b(what|which|tell).*\b(date|day|today)\b", _date),
-    (r"-?\d+\s*[-+*x×]\s*-?\d+", _sum),
+    (SUM, _sum),
     (r"^\s*(thanks|thank you)\b", _fixed("You are welcome.")),
     (r"^\s*(bye|goodbye)\b", _fixed("Goodbye. Everything said here is still here later.")),
 ]
