@@ -18,7 +18,7 @@ from chat.localagent import LocalAgent
 from chat.localagent.commands import COMMANDS
 from chat.localagent.commands.table import Command
 from chat.localagent.context import Aborted, CommandContext, markdown
-from chat.localagent.wire import Json
+from chat.localagent.wire import Json, WireError
 from tests.processes import PATIENCE_S
 
 COMMAND = ("told",)
@@ -41,6 +41,16 @@ class Part:
             self._do(lambda chunk=chunk: self._context.show(markdown(chunk), "inline"))  # type: ignore[misc]
         return self
 
+    def show(self, *contents: Json, source: str | None = None, **about: Json) -> Self:
+        """Show any content, each in a block of its own; `about` are more fields of the message."""
+
+        def show() -> None:
+            for content in contents:
+                self._context.show(content, source=source, **about)
+
+        self._do(show)
+        return self
+
     def replace(self, text: str) -> Self:
         """Show this instead of all that was shown."""
         self._do(lambda: self._context.replace(markdown(text)))
@@ -49,6 +59,10 @@ class Part:
     def finish(self) -> None:
         """Let the command end."""
         self._do(lambda: self.over.set_result(None))
+
+    def fail(self, error: str) -> None:
+        """Let the command fail."""
+        self._do(lambda: self.over.set_exception(WireError(error)))
 
     def _do(self, act: Callable[[], object]) -> None:
         done = threading.Event()
