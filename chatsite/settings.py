@@ -183,6 +183,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "chatsite.proxy.client_address"
+AXES_LOCKOUT_CALLABLE = "chat.pages.errors.locked_out"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 
@@ -191,6 +192,7 @@ AXES_VERBOSE = False
 SESSION_COOKIE_NAME = "chat_session"
 SESSION_COOKIE_AGE = 30 * 24 * 3600  # seconds
 CSRF_COOKIE_NAME = "chat_csrf"
+CSRF_FAILURE_VIEW = "chat.pages.errors.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = TRUST_PROXY and not DEBUG
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"

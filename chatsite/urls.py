@@ -9,3 +9,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("chat.pages.urls")),
 ]
+
+handler400 = "chat.pages.errors.bad_request"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import transaction
 from django.http import Http404
 
 from chat.models import KEY_PATTERN, Conversation
@@ -30,7 +32,12 @@ def find_conversation(user: AnyUser, key: str) -> Conversation | None:
 
 
 def newest_conversation(user: AnyUser) -> Conversation:
-    """Where the user was last; the first visit makes one."""
+    """Where the user was last; the first visit makes one, and two at once make one as well."""
     pk = int(user.pk or 0)
-    newest = Conversation.objects.filter(user_id=pk).order_by("-last_activity_at").first()
-    return newest or Conversation.objects.create(user_id=pk)
+    mine = Conversation.objects.filter(user_id=pk).order_by("-last_activity_at", "-pk")
+    newest = mine.first()
+    if newest is not None:
+        return newest
+    with transaction.atomic():
+        owner = get_user_model().objects.select_for_update().get(pk=pk)
+        return mine.first() or Conversation.objects.create(user=owner)

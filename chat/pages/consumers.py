@@ -13,9 +13,11 @@ import structlog
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.db import DatabaseError
 from django.utils.html import format_html
 
 from chat.db import in_db
+from chat.display.content import clean_text
 from chat.link import hub
 from chat.link.publisher import group_name
 from chat.link.tasks import cancelled, spawn
@@ -25,9 +27,9 @@ from chat.pages.sessions import session_group, still_signed_in
 
 NOT_SIGNED_IN = 4401
 NO_SUCH_CONVERSATION = 4404
+SERVER_ENDS = 1011
 HELD_MAX = 200
 ATTACH_AGAIN_S = 2.0
-MAX_REVISION = 2**62
 
 log = structlog.get_logger(__name__)
 
@@ -54,14 +56,10 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self._held: list[dict[str, Any]] | None = []
         self._attaching: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
-        if not await in_db(still_signed_in, self.scope):
-            await self.close(NOT_SIGNED_IN)
-            return
-        key = self.scope["url_route"]["kwargs"]["key"]
-        conversation = await in_db(find_conversation, self.scope["user"], key)
+        conversation = await in_db(self._admitted)
         here = hub.current()
-        if conversation is None or here is None:
-            await self.close(NO_SUCH_CONVERSATION if here else 1011)
+        if isinstance(conversation, int) or here is None:
+            await self.close(conversation if isinstance(conversation, int) else SERVER_ENDS)
             return
         self.conversation = conversation
         for group in (group_name(conversation.pk), session_group(self.scope)):
@@ -88,15 +86,23 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except (ValueError, TypeError, KeyError, RecursionError):
             return
         if kind == "hello":
-            revision = message.get("revision")
-            valid = isinstance(revision, int) and 0 <= revision < MAX_REVISION
-            self._revision = revision if valid else 0
-            self.reattach()
+            self._hello(message.get("revision"))
         elif kind == "ping":
-            count = str(message.get("n", ""))[:20]
+            count = clean_text(str(message.get("n", ""))[:20])
             await self._deliver(
                 format_html('<span id="pong" hidden data-n="{}" hx-swap-oob="true"></span>', count)
             )
+
+    def _hello(self, revision: object) -> None:
+        """A page cannot know more than there is, unless the database was put back: then, as for
+        anything that is no revision, it gets everything.
+        """
+        if self.conversation is None:
+            return
+        newest = max(self.conversation.revision, self._revision)
+        valid = isinstance(revision, int) and 0 <= revision <= newest
+        self._revision = revision if isinstance(revision, int) and valid else 0
+        self.reattach()
 
     def reattach(self) -> None:
         """Ask the owner, whoever that is now, for what this page lacks."""
@@ -155,16 +161,38 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             log.debug("page is gone", error=type(error).__name__)
 
     async def _attach(self) -> None:
-        """Until answered: the layer may lose the question as well as the answer."""
+        """Until answered: the layer may lose the question as well as the answer.
+
+        A page that goes while its conversation is being claimed must not leave it half claimed.
+        """
         assert self.conversation is not None  # noqa: S101 - reattach made sure
         while (here := hub.current()) is not None:
-            await here.attach(self.conversation.pk, self.channel_name, self._revision)
+            asking = here.attach(self.conversation.pk, self.channel_name, self._revision)
+            await asyncio.shield(spawn(asking, name="ask the owner"))
             await asyncio.sleep(ATTACH_AGAIN_S)
 
     async def _watch_session(self) -> None:
-        """The user of a socket is fixed when it opens; the login may end before it (see C54)."""
+        """The user of a socket is fixed when it opens; the login may end before it (see C54).
+
+        The same look at the database shows whether the last push was lost: after it comes none
+        that would show the gap.
+        """
         while True:
             await asyncio.sleep(settings.SESSION_CHECK_S)
-            if not await in_db(still_signed_in, self.scope):
-                await self.close(NOT_SIGNED_IN)
+            try:
+                admitted = await in_db(self._admitted)
+            except DatabaseError as error:
+                log.warning("session not checked", error=type(error).__name__)
+                continue
+            if isinstance(admitted, int):
+                await self.close(admitted)
                 return
+            if self._held is None and admitted.revision > self._revision:
+                self.reattach()
+
+    def _admitted(self) -> Conversation | int:
+        """What this socket may show, or the close code that says why not. Asks the database."""
+        if not still_signed_in(self.scope):
+            return NOT_SIGNED_IN
+        key = self.scope["url_route"]["kwargs"]["key"]
+        return find_conversation(self.scope["user"], key) or NO_SUCH_CONVERSATION

@@ -5,4 +5,10 @@ from django.urls import re_path
 from chat.models import KEY_PATTERN
 from chat.pages.consumers import PageConsumer
 
-websocket_urlpatterns = [re_path(rf"^ws/c/(?P<key>{KEY_PATTERN})/$", PageConsumer.as_asgi())]
+page = PageConsumer.as_asgi()
+
+websocket_urlpatterns = [
+    re_path(rf"^ws/c/(?P<key>{KEY_PATTERN})/$", page),
+    # Every other address is answered as a conversation that does not exist, not by an exception.
+    re_path(r"", page, {"key": ""}),
+]

@@ -2,66 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-from urllib.parse import quote
+import hashlib
 from uuid import uuid4
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_POST
-from django_htmx.middleware import HtmxDetails
+from django.views.decorators.http import require_POST, require_safe
 
+from chat.display.content import clean_text
 from chat.link.fragments import bubbles_html
 from chat.link.hub import poke_soon
 from chat.link.status import Status
-from chat.models import Conversation, LinkState, Request
+from chat.models import Conversation, LinkState, Origin, Request
 from chat.pages.access import get_conversation, newest_conversation
-from chat.pages.forms import MessageForm
+from chat.pages.errors import composer_error
+from chat.pages.forms import MessageForm, one_newline
+from chat.pages.guard import PageRequest, signed_in
 from chat.transcript import reading, store
-
-MAX_DRAFT_SHOWN = 200_000  # characters of a refused message that are given back in the page
-
-
-class PageRequest(HttpRequest):
-    htmx: HtmxDetails
-
-
-type View = Callable[..., HttpResponse]
-
-
-def signed_in(view: View) -> View:
-    """Send strangers to the log-in, htmx by a header: it would swap the page in (see C66)."""
-
-    @wraps(view)
-    def guarded(request: PageRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if request.user.is_authenticated:
-            return view(request, *args, **kwargs)
-        back = request.htmx.current_url_abs_path if request.htmx else request.get_full_path()
-        if request.method != "GET" and not request.htmx:
-            back = "/"
-        login = f"{reverse('login')}?next={quote(back or '/')}"
-        if request.htmx:
-            return HttpResponse(status=401, headers={"HX-Redirect": login})
-        return redirect(login)
-
-    return cache_control(no_store=True)(guarded)
+from chat.transcript.bubbles import RETRIABLE
 
 
 @signed_in
-@require_GET
+@require_safe
 def home(request: PageRequest) -> HttpResponse:
     """The conversation where the user was last."""
     return redirect("conversation", newest_conversation(request.user).key)
 
 
 @signed_in
-@require_GET
+@require_safe
 def conversation(request: PageRequest, key: str) -> HttpResponse:
     """The newest messages, from stored HTML."""
     found = get_conversation(request.user, key)
@@ -71,13 +43,16 @@ def conversation(request: PageRequest, key: str) -> HttpResponse:
 
 
 @signed_in
-@require_GET
+@require_safe
 def earlier(request: PageRequest, key: str) -> HttpResponse:
-    """Older messages, for a page that has newer ones."""
+    """Older messages, for a page that has newer ones; without a script, a page with both."""
     found = get_conversation(request.user, key)
-    before = _place(request.GET.get("before", ""))
+    order = request.GET.get("before", "")
+    before = _place(order)
     if before is None:
         raise Http404("No such place")
+    if not request.htmx:
+        return redirect(f"{reverse('conversation', args=[key])}?before={order}")
     window = reading.newest_window(found, before)
     link = render_to_string("chat/_parts.html#earlier", {**_earlier(found, window), "oob": True})
     return HttpResponse(bubbles_html(key, window.bubbles) + link)
@@ -91,8 +66,13 @@ def send(request: PageRequest, key: str) -> HttpResponse:
     form = MessageForm(request.POST)
     if not form.is_valid():
         return _refuse(request, found, form)
+    text = form.cleaned_data["text"]
     client_id = form.cleaned_data["client_id"] or str(uuid4())
-    accepted = store.accept(found, form.cleaned_data["text"], client_id)
+    accepted = store.accept(found, text, client_id)
+    if accepted.text != text:
+        # Without a script, the Back button brings a page back with an id that was used.
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        accepted = store.accept(found, text, f"{client_id[:31]}-{digest[:32]}")
     return _accepted(request, found, accepted)
 
 
@@ -101,7 +81,7 @@ def send(request: PageRequest, key: str) -> HttpResponse:
 def stop(request: PageRequest, key: str) -> HttpResponse:
     """Ask for the end of what runs; the page changes when the agent-server agrees (C17)."""
     found = get_conversation(request.user, key)
-    store.request_stop(found, request.POST.get("request", "")[:200])
+    store.request_stop(found, _request_id(request))
     return _done(request, found)
 
 
@@ -121,8 +101,13 @@ def retry(request: PageRequest, key: str) -> HttpResponse:
     """Send again what did not end well, as a new message; pressed twice it is sent once."""
     found = get_conversation(request.user, key)
     old = Request.objects.filter(
-        conversation=found, request_id=request.POST.get("request", "")[:200]
+        conversation=found,
+        request_id=_request_id(request),
+        origin=Origin.USER,
+        state__in=RETRIABLE,
     ).first()
+    if old is None and request.htmx:
+        return HttpResponse(composer_error("There is nothing to retry any more."), status=404)
     if old is None:
         raise Http404("No such request")
     accepted = store.accept(found, old.text, f"retry-{old.pk}", retry_of=old.request_id)
@@ -135,7 +120,7 @@ def reconnect(request: PageRequest, key: str) -> HttpResponse:
     """Try the agent-server again now."""
     found = get_conversation(request.user, key)
     poke_soon(found.pk, "owner.retry")
-    return HttpResponse(status=204) if request.htmx else redirect("conversation", key)
+    return HttpResponse(status=204) if request.htmx else _to_page(found)
 
 
 def _page(
@@ -148,7 +133,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     found.refresh_from_db()  # the revision is read before the rows: late is better than lost
-    window = reading.newest_window(found, before)
+    window = _window(found, before)
     link = Status(LinkState(found.link_state), found.link_error)
     context = {
         "conversation": found,
@@ -167,6 +152,18 @@ def _page(
     return render(request, "chat/conversation.html", context, status=status)
 
 
+def _window(found: Conversation, before: tuple[int, int] | None) -> reading.Window:
+    """The newest messages; with a place, those before it too, and none left out between."""
+    window = reading.newest_window(found)
+    while before is not None and window.has_earlier:
+        first = _place(window.bubbles[0].order)
+        if first is None or first < before:
+            break
+        older = reading.newest_window(found, first)
+        window = reading.Window(older.bubbles + window.bubbles, older.has_earlier)
+    return window
+
+
 def _earlier(found: Conversation, window: reading.Window) -> dict[str, object]:
     if not window.has_earlier:
         return {"has_earlier": False, "earlier_url": ""}
@@ -177,11 +174,8 @@ def _earlier(found: Conversation, window: reading.Window) -> dict[str, object]:
 def _refuse(request: PageRequest, found: Conversation, form: MessageForm) -> HttpResponse:
     """Say what is wrong; the text stays with the user."""
     if request.htmx:
-        body = render_to_string(
-            "chat/_parts.html#composer_error", {"error": form.problem, "oob": True}
-        )
-        return HttpResponse(body, status=422)
-    draft = (request.POST.get("text") or "")[:MAX_DRAFT_SHOWN]
+        return HttpResponse(composer_error(form.problem), status=422)
+    draft = one_newline(clean_text(request.POST.get("text") or ""))
     return _page(request, found, draft=draft, error=form.problem, status=422)
 
 
@@ -190,10 +184,11 @@ def _accepted(request: PageRequest, found: Conversation, accepted: Request) -> H
     poke_soon(found.pk)
     if not request.htmx:
         return _to_page(found)
-    own = reading.bubbles_of(accepted)
+    # Only the question, and only where it is missing: the socket may have brought newer already.
+    question = reading.bubbles_of(accepted)[0]
+    context = {"b": question, "key": found.key, "oob": "insert"}
     return HttpResponse(
-        bubbles_html(found.key, own)
-        + render_to_string("chat/_parts.html#composer_error", {"error": "", "oob": True})
+        render_to_string("chat/_message.html#message", context) + composer_error("")
     )
 
 
@@ -204,6 +199,10 @@ def _done(request: PageRequest, found: Conversation, body: str = "") -> HttpResp
 
 def _to_page(found: Conversation) -> HttpResponse:
     return HttpResponse(status=303, headers={"Location": reverse("conversation", args=[found.key])})
+
+
+def _request_id(request: PageRequest) -> str:
+    return clean_text(request.POST.get("request") or "")[:200]
 
 
 def _place(order: str) -> tuple[int, int] | None:

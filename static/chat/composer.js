@@ -5,6 +5,7 @@
   const MAX_DRAFT_CHARS = 100000; // a browser keeps about 5 MB for a site
   const HUGE_CHARS = 30000; // measuring a longer text at each key is felt
   const WARN_SHARE = 0.9; // of the limit
+  const HUGE_PASTE = 10; // times the limit
   const MESSAGES = {
     0: "No connection to the site. Your text is kept: try again.",
     401: "You are logged out. Log in again: your text is kept.",
@@ -56,6 +57,7 @@
     counter.textContent = counter.hidden ? "" : `${size(used)} of ${limit / 1000} kB at most`;
     const huge = text.length > HUGE_CHARS;
     field.classList.toggle("huge", huge);
+    field.dir = huge ? "ltr" : "auto"; // finding the direction of 3 MB takes half a minute
     if (grows) return;
     field.style.height = "";
     if (!huge && text) field.style.height = field.scrollHeight + "px";
@@ -138,6 +140,16 @@
     if (!event.repeat) send();
   });
 
+  /* A browser needs seconds to lay out megabytes in a field, and nothing so long can be sent (C80). */
+  function refuseHuge(event) {
+    const text = (event.clipboardData || event.dataTransfer).getData("text/plain");
+    if (text.length < limit * HUGE_PASTE) return;
+    event.preventDefault();
+    say(`That text has ${size(text.length)}, and a message can have ${limit / 1000} kB at most: nothing was pasted.`);
+  }
+  field.addEventListener("paste", refuseHuge);
+  field.addEventListener("drop", refuseHuge);
+
   field.addEventListener("input", () => {
     measure();
     if (!saving) saving = setTimeout(save, SAVE_MS);
@@ -148,7 +160,7 @@
   /* Every request of the page: what is wrong is said, and by the server's words if it gave any */
   main.addEventListener("htmx:configRequest", (event) => {
     const { headers, parameters, elt } = event.detail;
-    const cookie = document.cookie.match(/(?:^|; )(?:__\w+-)?csrftoken=([^;]+)/);
+    const cookie = document.cookie.match(/(?:^|; )chat_csrf=([^;]+)/);
     if (cookie) {
       // The cookie is newer than the page when someone logged in elsewhere meanwhile.
       headers["X-CSRFToken"] = cookie[1];

@@ -1,4 +1,4 @@
-/* The htmx extension by which pushes find their place: the swap styles `upsert` and `manifest`.
+/* The htmx extension by which pushes find their place: the swap styles `upsert`, `insert` and `manifest`.
    Applying the same push twice changes nothing. It also puts the copy buttons on code. */
 (() => {
   const COPIED_MS = 1200;
@@ -93,14 +93,16 @@
       if (!listed && covered) message.remove();
     }
     if (!transcript.firstElementChild) transcript.textContent = ""; // so that :empty is true
+    if (reset === "1") document.getElementById("earlier").textContent = "";
     return [];
   }
 
   htmx.defineExtension("upsert", {
-    isInlineSwap: (style) => style === "upsert" || style === "manifest",
+    isInlineSwap: (style) => ["upsert", "insert", "manifest"].includes(style),
     handleSwap(style, target, fragment) {
       const node = fragment.firstElementChild;
-      if (style === "upsert") return upsert(target, node);
+      if (style === "insert" && document.getElementById(node.id)) return []; // what is there may be newer
+      if (style === "upsert" || style === "insert") return upsert(target, node);
       return style === "manifest" && prune(target, node.dataset);
     },
   });
