@@ -10,12 +10,18 @@
   const root = document.documentElement;
   let pinned = true; // the reader is at the end
   let last = 0; // where the scroller was last seen or sent
+  let height = 0; // of what is in it, then
 
   const gap = () => scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
 
+  function mark() {
+    last = scroller.scrollTop;
+    height = scroller.scrollHeight;
+  }
+
   function toEnd() {
     scroller.scrollTop = scroller.scrollHeight;
-    last = scroller.scrollTop;
+    mark();
   }
 
   function pin() {
@@ -36,16 +42,17 @@
   if (above > NEAR_PX) {
     pinned = false;
     scroller.scrollTop -= above;
-    last = scroller.scrollTop;
+    mark();
   }
 
   scroller.addEventListener("scroll", () => {
     const top = scroller.scrollTop;
     if (Math.abs(top - last) < 1) return;
     const up = top < last;
-    last = top;
+    const resized = scroller.scrollHeight !== height; // then it may be the browser that moved, not the reader
+    mark();
     if (gap() > NEAR_PX) {
-      if (up) unpin();
+      if (up && !resized) unpin();
     } else if (!up) {
       pinned = true;
       pill.hidden = true;
@@ -100,7 +107,7 @@
   main.addEventListener("htmx:afterRequest", () => {
     if (!anchor) return;
     scroller.scrollTop += anchor.node.getBoundingClientRect().top - anchor.top;
-    last = scroller.scrollTop;
+    mark();
     scroller.style.overflowAnchor = "";
     anchor = null;
   });

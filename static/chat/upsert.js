@@ -93,7 +93,7 @@
       if (!listed && covered) message.remove();
     }
     if (!transcript.firstElementChild) transcript.textContent = ""; // so that :empty is true
-    if (reset === "1") document.getElementById("earlier").textContent = "";
+    if (reset === "1" && !uids.trim()) document.getElementById("earlier").textContent = "";
     return [];
   }
 
