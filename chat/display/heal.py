@@ -11,13 +11,14 @@ import re
 HOLD_MAX_CHARS = 300
 """A bracket that stays open longer than this is taken for a plain one."""
 
-_QUOTE = r"[ \t]*(?:>[ \t]*)*"
+_QUOTE = r"[ \t]*+(?:>[ \t]*+)*+"
 _FENCE = re.compile(rf"{_QUOTE}(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+)*(`{{3,}}|~{{3,}})(.*)\Z")
 _ITEM = re.compile(rf"{_QUOTE}(?:[-*+]|\d{{1,9}}[.)]|#{{1,6}})[ \t]")
 _UNDECIDED_LINE = re.compile(
     rf"{_QUOTE}(?:[-=*_+#`~|:>\s]*|(?:[-*+][ \t]+)*\d{{1,9}}[.)]?[ \t]*)\Z"
 )
-_UNDECIDED_END = re.compile(r"(?:[*_~`\\!]+|&#?\w{0,31}|<[^\s<>]*)\Z")
+_UNDECIDED_MARKS = "*_~`\\!"
+_UNDECIDED_END = re.compile(r"(?:&#?\w{0,31}|<[^\s<>]*)\Z")
 _MARK = re.compile(r"\\.|`+|\*+|_+|~~|!?\[|\]", re.DOTALL)
 
 
@@ -83,8 +84,7 @@ def _leaf_start(lines: list[str]) -> int:
 def _heal_inline(text: str) -> str:
     """Close what is open within one run of inline text, and hold back what is undecided."""
     undecided = _UNDECIDED_END.search(text)
-    if undecided:
-        text = text[: undecided.start()]
+    text = text[: undecided.start()] if undecided else text.rstrip(_UNDECIDED_MARKS)
     open_marks, bracket = _scan(text)
     if bracket is not None and len(text) - bracket <= HOLD_MAX_CHARS:
         text = text[:bracket]
