@@ -7,9 +7,11 @@ until the caller has looked them up (`take_strangers`, then `adopt` or `forget`)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from chat.agentserver.events import (
     ActionTaken,
+    AgentMessage,
     AppendDisplay,
     ChoiceRequested,
     CommandComplete,
@@ -26,7 +28,7 @@ from chat.agentserver.events import (
     SetDisplay,
     UserRequest,
 )
-from chat.display.content import parse_content
+from chat.display.content import Segment, parse_content
 from chat.models import Origin, RequestState
 from chat.transcript.live_request import LiveRequest
 from chat.transcript.reading import StoredRequest
@@ -37,6 +39,7 @@ FINISHED_KEPT = 20
 """Finished requests that stay in memory for late output; others are looked up again."""
 
 STOPPED = "Stopped"
+CHAT_AGENT = "chat"
 SYSTEM_KEY = "system"
 
 
@@ -188,11 +191,11 @@ def change(live: LiveRequest, event: Event) -> None:
                 drawing.whole = True
         case SetDisplay(message=message) if not ephemeral(message.kind):
             live.signal(Signal.OUTPUT)
-            segment = parse_content(message.content)
+            segment = _content(message)
             live.touched(live.thread.set_display(segment, message.source, message.source_icon))
         case AppendDisplay(message=message, mode=mode) if not ephemeral(message.kind):
             live.signal(Signal.OUTPUT)
-            segment = parse_content(message.content)
+            segment = _content(message)
             live.touched(live.thread.append(segment, mode, message.source, message.source_icon))
         case CommandComplete():
             _complete(live, event)
@@ -202,6 +205,14 @@ def change(live: LiveRequest, event: Event) -> None:
             live.touched(live.thread.append(segment, AppendMode.BLOCK, event.source))
         case _:
             return
+
+
+def _content(message: AgentMessage) -> Segment | None:
+    """What a message shows. The chat agent writes markdown and calls it text (WIRE.md 12)."""
+    segment = parse_content(message.content)
+    if segment and segment.type == "text" and segment.kind is None and message.source == CHAT_AGENT:
+        return replace(segment, type="markdown")
+    return segment
 
 
 def _complete(live: LiveRequest, event: CommandComplete) -> None:
