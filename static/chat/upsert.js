@@ -93,11 +93,20 @@
       if (!listed && covered) message.remove();
     }
     if (!transcript.firstElementChild) transcript.textContent = ""; // so that :empty is true
+    if (reset === "1") resets += 1;
     if (reset === "1" && !uids.trim()) document.getElementById("earlier").textContent = "";
     return [];
   }
 
+  let resets = 0; // how often everything was cleared
+  const askedAt = new WeakMap(); // requests by what `resets` was then
+
   htmx.defineExtension("upsert", {
+    /** What was asked for before a clear is not shown after it: it may be what was cleared. */
+    onEvent(name, { detail }) {
+      if (name === "htmx:beforeSend") askedAt.set(detail.xhr, resets);
+      else if (name === "htmx:beforeSwap" && !detail.isError && askedAt.get(detail.xhr) !== resets) detail.shouldSwap = false;
+    },
     isInlineSwap: (style) => ["upsert", "insert", "manifest"].includes(style),
     handleSwap(style, target, fragment) {
       const node = fragment.firstElementChild;

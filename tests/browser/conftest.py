@@ -24,7 +24,7 @@ PHONE: dict[str, Any] = {
     "has_touch": True,
 }
 SESSION_COOKIE = "chat_session"
-BATCH = 8
+BATCH = 24
 NEW_PEOPLE = """
 import json
 from uuid import uuid4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +11,9 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Person, new_people
 from tests.browser.director import Director
+
+if TYPE_CHECKING:
+    from playwright.sync_api import APIResponse, Route
 
 pytestmark = pytest.mark.browser
 
@@ -69,6 +73,30 @@ def test_a_clear_in_an_answer_empties_every_open_page_for_good(
     expect(here.page.locator(".menu .panel")).to_be_hidden()
     assert part.ended.wait(60)  # it was stopped
     assert_cleared_for_good([here, there], director, "clear here after")
+
+
+def test_an_answer_to_a_send_that_comes_after_a_clear_brings_nothing_back(
+    person: Person, open_chat: OpenChat, director: Director
+) -> None:
+    here, there = open_chat(person), open_chat(person)
+    here.wait_connected()
+    held: list[tuple[Route, APIResponse]] = []
+    here.page.route("**/messages/", lambda route: held.append((route, route.fetch())))
+    here.press_send("@told clear late")
+    expect(there.messages).to_have_count(1)
+    expect(here.messages).to_have_count(1)
+    here.until(lambda: held, "the send reached the site")
+    director.part("clear late")
+    open_menu(there)
+    there.page.get_by_role("button", name="Erase all messages").click()
+    expect(here.messages).to_have_count(0)
+
+    ((route, response),) = held
+    route.fulfill(response=response)
+    expect(here.field).to_have_value("")
+    expect(here.messages).to_have_count(0)
+    here.page.unroute("**/messages/")
+    assert_cleared_for_good([here, there], director, "clear late after")
 
 
 def test_staff_clear_in_an_answer_and_open_pages_are_empty_at_once(

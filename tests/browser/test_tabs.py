@@ -13,7 +13,7 @@ from tests.browser.conftest import Person
 from tests.browser.director import Director
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Route
+    from playwright.sync_api import APIResponse, BrowserContext, Route
 
 pytestmark = pytest.mark.browser
 
@@ -78,13 +78,17 @@ def test_c15_a_late_chunk_of_one_conversation_is_never_in_another(
     chat = open_chat(person, prepare=tap.watch)
     first, second = path_of(chat), second_conversation(person)
     chat.send("@told c15 first")
-    part = director.part("c15 first").append("Of the first")
+    part = director.part("c15 first").append("Of the ")
+    expect(chat.answer_text).to_have_text("Of the")
+    part.append("first")
     expect(chat.answer_text).to_have_text("Of the first")
+    chunk = next(push for push in reversed(tap.received) if 'class="block"' in push)
+    assert "<article" not in chunk
 
     chat.page.goto(person.site.url + second)
     chat.wait_connected()
     part.append(" conversation")
-    tap.push(next(push for push in tap.received if 'class="block"' in push))  # it comes too late
+    tap.push(chunk)  # as if it came too late
     chat.send("@told c15 second")
     director.part("c15 second").append("Of the second").finish()
     chat.wait_answer("Of the second")
@@ -147,7 +151,7 @@ def test_c21_the_other_tab_shows_the_question_once_and_in_order(
 def test_c22_an_echo_before_the_answer_to_the_send_makes_no_second_bubble(
     chat: Chat, director: Director
 ) -> None:
-    held: list[tuple[Route, object]] = []
+    held: list[tuple[Route, APIResponse]] = []
     chat.page.route("**/messages/", lambda route: held.append((route, route.fetch())))
     chat.press_send("@told c22")
     expect(chat.messages).to_have_count(1)  # by the socket: the POST is not answered yet
@@ -157,7 +161,7 @@ def test_c22_an_echo_before_the_answer_to_the_send_makes_no_second_bubble(
     expect(chat.field).to_have_value("@told c22")
 
     ((route, response),) = held
-    route.fulfill(response=response)  # type: ignore[arg-type]
+    route.fulfill(response=response)
     expect(chat.field).to_have_value("")
     assert chat.says() == [("user", "@told c22"), ("agent", "Once")]
     assert [seen.state for seen in chat.bubbles()] == ["final", "final"]

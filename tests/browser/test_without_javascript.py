@@ -70,11 +70,11 @@ def test_one_sends_reads_stops_and_clears(plain: Chat, director: Director) -> No
 
 
 def test_one_logs_out(plain: Chat) -> None:
+    address = plain.page.url
     plain.page.get_by_label("Menu").click()
     plain.page.get_by_role("button", name="Log out").click()
     plain.page.wait_for_url("**/accounts/login/**")
-    plain.page.go_back()
-    plain.page.goto(plain.page.url)
+    plain.page.goto(address)
     plain.page.wait_for_url("**/accounts/login/**")
 
 
