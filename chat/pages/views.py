@@ -6,7 +6,7 @@ import hashlib
 from uuid import uuid4
 
 from django.conf import settings
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -23,6 +23,12 @@ from chat.pages.forms import MessageForm, one_newline
 from chat.pages.guard import PageRequest, signed_in
 from chat.transcript import reading, store
 from chat.transcript.bubbles import RETRIABLE
+
+
+class SeeOther(HttpResponseRedirect):
+    """After a form: the page it was in, to be fetched."""
+
+    status_code = 303
 
 
 @signed_in
@@ -198,7 +204,7 @@ def _done(request: PageRequest, found: Conversation, body: str = "") -> HttpResp
 
 
 def _to_page(found: Conversation) -> HttpResponse:
-    return HttpResponse(status=303, headers={"Location": reverse("conversation", args=[found.key])})
+    return SeeOther(reverse("conversation", args=[found.key]))
 
 
 def _request_id(request: PageRequest) -> str:

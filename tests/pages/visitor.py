@@ -60,16 +60,24 @@ class Visitor:
 
     def post(self, path: str, data: dict[str, str], *, htmx: bool = False) -> Answer:
         """As a form does, with the token of the conversation's page."""
-        if not self._token:
-            page = Document(self.get(self.page).text)
-            self._token = page.form("/messages/", "text").fields["csrfmiddlewaretoken"]
-        body = urllib.parse.urlencode({"csrfmiddlewaretoken": self._token, **data}).encode()
-        headers = {"HX-Request": "true"} if htmx else {}
-        return self._ask(path, body, headers)
+        self.fetch_token()
+        fields = {"csrfmiddlewaretoken": self._token, **data}
+        return self.post_raw(path, urllib.parse.urlencode(fields), htmx=htmx)
+
+    def post_raw(self, path: str, body: str, *, htmx: bool = True) -> Answer:
+        """A body as it is; htmx sends the token in a header."""
+        headers = {"HX-Request": "true", "X-CSRFToken": self._token} if htmx else {}
+        return self._ask(path, body.encode(), headers)
 
     def send(self, text: str, client_id: str, *, htmx: bool = True) -> Answer:
         data = {"text": text, "client_id": client_id}
         return self.post(f"{self.page}messages/", data, htmx=htmx)
+
+    def fetch_token(self) -> None:
+        """What the page's forms send against foreign ones."""
+        if not self._token:
+            page = Document(self.get(self.page).text)
+            self._token = page.form("/messages/", "text").fields["csrfmiddlewaretoken"]
 
     def socket(self) -> connect:
         """The page's socket, to be used with `async with`."""
