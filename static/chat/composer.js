@@ -132,7 +132,7 @@
 
   field.addEventListener("keydown", (event) => {
     if (event.isComposing || event.keyCode === 229) return; // an input method's own key (C84)
-    const stop = event.key === "Escape" && document.querySelector("main:not(:has(.menu[open])) [data-stop] button");
+    const stop = event.key === "Escape" && document.querySelector("main:not(:has(.menu[open])) [data-stop]");
     if (stop) stop.click();
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
     if (touch.matches && !event.ctrlKey && !event.metaKey) return;
@@ -180,7 +180,7 @@
     const more = again;
     if (elt === form) again = false;
     if (!successful) return;
-    if (elt.hasAttribute("data-clear")) closeMenus();
+    if (elt.querySelector("[data-clear]")) closeMenus();
     if (elt.hasAttribute("data-suggest")) document.dispatchEvent(new Event("chat:end"));
     if (elt !== form) return;
     accepted();

@@ -70,7 +70,7 @@ class Chat:
         self.messages = page.locator("#transcript > [data-message]")
         self.answers = page.locator(f"#transcript > {ANSWER}")
         self.field = page.locator("#composer textarea[name=text]")
-        self.stop_button = page.locator("[data-stop] button")
+        self.stop_button = page.locator("[data-stop]")
         self.running = page.locator("#running")
         self.connection = page.locator("#connection")
         self.error = page.locator("#composer-error")

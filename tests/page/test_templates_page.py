@@ -25,8 +25,8 @@ def test_the_page_has_every_hook() -> None:
     assert ("textarea", "text") in [(tag, a.get("name")) for tag, a in found.found]
     assert found.by_id("composer")["action"] == f"/c/{KEY}/messages/"
     assert found.by_id("connection")["data-state"] == "connected"
-    assert [a["action"] for a in found.with_attribute("data-stop")] == [f"/c/{KEY}/stop/"]
-    assert [a["action"] for a in found.with_attribute("data-clear")] == [f"/c/{KEY}/clear/"]
+    assert [a["type"] for a in found.with_attribute("data-stop")] == ["submit"]
+    assert [a["type"] for a in found.with_attribute("data-clear")] == ["submit"]
 
 
 def test_every_form_works_without_script() -> None:
