@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .wire import Json
+from .wire import Json, to_json
 
 
 class Journal:
@@ -37,7 +37,7 @@ class Journal:
         if self._fd is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        rest = memoryview(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+        rest = memoryview(to_json(entry).encode() + b"\n")
         while rest:
             rest = rest[os.write(self._fd, rest) :]
 

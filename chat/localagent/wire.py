@@ -9,6 +9,8 @@ from typing import Any
 
 type Json = Any
 
+to_json = json.JSONEncoder(separators=(",", ":")).encode
+"""JSON text in ASCII: a lone surrogate must come through as it is."""
 MAX_SAFE_INTEGER = 2**53 - 1
 
 
@@ -74,7 +76,7 @@ def call_id_of(message: dict[str, Json]) -> int | None:
 
 def args_json(args: list[Json]) -> str:
     """Arguments as JSON text, made once for all who get the same call."""
-    return json.dumps(args, separators=(",", ":"))
+    return to_json(args)
 
 
 def outgoing(channel: str, kind: str, call_id: int, name: str, args: str) -> str:
@@ -90,7 +92,7 @@ def result_frame(channel: str, call_id: int, result: Json) -> str:
     message: dict[str, Json] = {"type": "invokeResult", "callId": call_id}
     if result is not None:
         message["result"] = result
-    return json.dumps({"name": channel, "message": message}, separators=(",", ":"))
+    return to_json({"name": channel, "message": message})
 
 
 def _refuse(constant: str) -> Json:
@@ -101,4 +103,4 @@ def _refuse(constant: str) -> Json:
 def error_frame(channel: str, call_id: int, error: str) -> str:
     """An `invokeError` with its text."""
     message = {"type": "invokeError", "callId": call_id, "error": error}
-    return json.dumps({"name": channel, "message": message}, separators=(",", ":"))
+    return to_json({"name": channel, "message": message})

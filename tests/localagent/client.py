@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 type Json = Any
 
-WAIT_S = 10.0
+WAIT_S = 30.0
 """What has not come after this never comes."""
 
 

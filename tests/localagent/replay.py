@@ -23,7 +23,7 @@ OPAQUE = frozenset({"metrics", "options", "errorDetails", "tokenUsage", "actionT
 """Values whose inner form is no part of the comparison."""
 UNCOMPARED_RESULTS = frozenset({"getAgentSchemas"})
 """Methods whose result is about the agents of the recorded server."""
-WAIT_S = 5.0
+WAIT_S = 20.0
 """A frame that has not come after this is missing."""
 
 
