@@ -122,3 +122,8 @@ def test_an_error_page_needs_nothing_and_leads_back(name: str) -> None:
     markup = render_to_string(f"{name}.html")
     assert "<h1>" in markup
     assert 'href="/"' in markup
+
+
+def test_without_script_a_running_reply_offers_to_look_again() -> None:
+    assert "Look again" in page(running=True)
+    assert "Look again" not in page(running=False)
