@@ -25,8 +25,6 @@ class Settings:
     """The built-in responder's pace, a word at a time."""
     pace: float = 1.0
     """Multiplies the waits of `@demo`, `@slow` and `@test`, so that a test need not wait."""
-    answer_type: str = "markdown"
-    """The content type of the responder's text; the recorded server said `text` of its markdown."""
     max_depth: int = 100
     """Requests in one conversation's queue, the running one included."""
     max_frame_bytes: int = 100 * 2**20

@@ -18,7 +18,7 @@ from .replay import Replay, read_recording
 
 pytestmark = requires_shared
 
-SETTINGS = Settings(pace=0.1, word_delay_s=0.001, answer_type="text")
+SETTINGS = Settings(pace=0.1, word_delay_s=0.001)
 AT_HALF_TIME = replace(SETTINGS, pace=0.5)
 """For recordings whose commands must still run when the next frame is sent."""
 AT_DOUBLE_TIME = replace(SETTINGS, pace=2)

@@ -18,7 +18,7 @@ from .replay import is_snapshot, read_recording, summary
 
 @requires_shared
 async def test_the_frames_are_those_of_a_recorded_chat_answer(tmp_path: Path) -> None:
-    settings = Settings(word_delay_s=0, answer_type="text")
+    settings = Settings(word_delay_s=0)
     async with LocalAgent(tmp_path, settings).serving() as server, wire(server.url) as client:
         await client.ask(
             "submitCommand", "hello there", None, {"activeSchemas": ["chat"]}, "chat-stream"

@@ -55,19 +55,19 @@ async def _answer(context: CommandContext, said: str, answer: str) -> None:
     entities: dict[str, Json] = {"userRequestEntities": [], "generatedTextEntities": []}
     said_and_answered = {"originalRequest": said, "generatedText": answer}
     full = {**action, "parameters": said_and_answered | entities}
-    display, ref, kind = context.display, context.ref, context.conversation.settings.answer_type
+    display, ref = context.display, context.ref
     _status(context, f"Translating '{said}'")
     await context.sleep(context.conversation.settings.word_delay_s)
     _status(context, f"Translating '{said}' into action 'generateResponse'")
     display.info(ref, "chat", 0, action)
     for word in re.findall(r"\s*\S+\s?", answer):
-        content = {"type": kind, "content": word, "speak": True}
+        content = {"type": "text", "content": word, "speak": True}
         context.show(content, "inline", source="chat", actionIndex=0)
         await context.sleep(context.conversation.settings.word_delay_s)
     context.show("", "inline", source="chat", actionIndex=0)
     display.info(ref, "chat", 0, full)
     _status(context, "Executing action chat.generateResponse")
-    whole = {"type": kind, "content": answer, "speak": False}
+    whole = {"type": "text", "content": answer, "speak": False}
     context.replace(whole, source="chat", actionIndex=0)
     context.diagnose_result({"historyText": answer, "entities": []}, source="chat")
     context.outcome.actions.append(full)
