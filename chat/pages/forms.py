@@ -43,9 +43,7 @@ class MessageForm(forms.Form):
     @property
     def problem(self) -> str:
         """The first thing that is wrong, as a sentence."""
-        for errors in self.errors.values():
-            return str(errors[0])
-        return ""
+        return next((str(errors[0]) for errors in self.errors.values()), "")
 
 
 def one_newline(text: str) -> str:

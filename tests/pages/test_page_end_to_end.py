@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +12,10 @@ from channels.layers import get_channel_layer
 from django.test import Client
 from pytest_django import Settings
 
-from chat.link import hub
+from chat.link import hub, lease
 from chat.link.layer import MemoryLayer
 from chat.models import Conversation, Message
+from tests.agentserver.scripted import WAIT_S
 from tests.pages.forms import Document
 from tests.pages.sockets import Socket, on_the_site
 
@@ -131,14 +134,27 @@ async def test_a_page_ends_right_although_pushes_are_lost(
 
 
 async def test_a_page_that_leaves_at_once_blocks_nobody(
-    web: Client, chat: Conversation, serving: hub.Hub, open_socket: OpenSocket
+    web: Client,
+    chat: Conversation,
+    serving: hub.Hub,
+    open_socket: OpenSocket,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It may leave while its conversation is just being claimed."""
-    for _ in range(5):
-        hasty = await open_socket(SOCKET, web).open()
-        await hasty.hello()
-        await hasty.answers()
-        await hasty.leave()
+    claiming, go_on = threading.Event(), threading.Event()
+    claim = lease.claim
+
+    def slow_claim(*args: Any) -> int | None:
+        claiming.set()
+        go_on.wait(WAIT_S)
+        return claim(*args)
+
+    monkeypatch.setattr(lease, "claim", slow_claim)
+    hasty = await open_socket(SOCKET, web).open()
+    await hasty.hello()
+    await asyncio.to_thread(claiming.wait, WAIT_S)
+    await hasty.leave()
+    go_on.set()
     tab = Shown(await open_socket(SOCKET, web).open())
     await tab.socket.hello()
     await tab.socket.until('data-state="connected"')

@@ -167,6 +167,23 @@ async def test_no_more_is_held_than_a_page_can_use(tab: Tab) -> None:
     assert await tab.socket.next() == f"p{last}"
 
 
+async def test_a_browser_that_is_gone_before_it_is_seen_to_be_is_no_fault(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = consumers.PageConsumer.send
+    failures = iter([RuntimeError("the transport is closed")])
+
+    async def broken(page: consumers.PageConsumer, html: str) -> None:
+        if failure := next(failures, None):
+            raise failure
+        await send(page, html)
+
+    monkeypatch.setattr(consumers.PageConsumer, "send", broken)
+    await tab.push("lost", 11)
+    await tab.push("p12", 12)
+    assert await tab.socket.next() == "p12"
+
+
 async def test_a_message_of_an_unknown_kind_is_ignored(tab: Tab) -> None:
     reply_to, _ = await tab.owner.question(1)
     await get_channel_layer().send(reply_to, {"type": "page.something_new", "html": "x"})
