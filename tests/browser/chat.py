@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -131,6 +132,15 @@ class Chat:
         self.wait_state(self.answer, ENDED)
         self.wait_idle()
         return next(seen for seen in reversed(self.bubbles()) if seen.role == "agent")
+
+    def wait_says(self, *said: tuple[str, str]) -> None:
+        """Until the page says exactly this, from top to bottom.
+
+        A page that was just loaded may lack what the site has not saved yet, for a moment.
+        """
+        with contextlib.suppress(AssertionError):
+            self.until(lambda: self.says() == list(said), "")
+        assert self.says() == list(said)
 
     def until(self, check: Callable[[], Any], what: str) -> None:
         """Until something is so that no locator can tell."""

@@ -42,6 +42,7 @@ def test_the_agent_server_restarts_between_two_questions_and_in_an_answer(
     chat.stop_button.click()
     chat.wait_state(chat.answer, "cancelled")
     chat.reload()
+    chat.wait_state(chat.answer, "cancelled")
     states = [(seen.role, seen.state) for seen in chat.bubbles()]
     assert states == [
         *[("user", "final"), ("agent", "final")] * 2,

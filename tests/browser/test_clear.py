@@ -40,7 +40,7 @@ def assert_cleared_for_good(chats: list[Chat], director: Director, name: str) ->
         chat.wait_answer("Afterwards")
         chat.wait_idle()
         chat.reload()
-        assert chat.says() == [("user", f"@told {name}"), ("agent", "Afterwards")]
+        chat.wait_says(("user", f"@told {name}"), ("agent", "Afterwards"))
 
 
 def test_the_page_asks_before_it_clears(chat: Chat, director: Director) -> None:
@@ -54,7 +54,7 @@ def test_the_page_asks_before_it_clears(chat: Chat, director: Director) -> None:
     chat.page.keyboard.press("Escape")
     expect(erase).to_be_hidden()
     chat.reload()
-    assert chat.says() == [("user", "@told clear asks"), ("agent", "Kept")]
+    chat.wait_says(("user", "@told clear asks"), ("agent", "Kept"))
 
 
 def test_a_clear_in_an_answer_empties_every_open_page_for_good(

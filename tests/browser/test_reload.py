@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -94,10 +95,10 @@ def test_twenty_reloads_at_random_moments_show_a_prefix_at_every_moment(
     assert len(set(seen)) > RELOADS
     assert_prefixes(seen, answer.text)
     chat.reload()
-    assert chat.says() == [
+    chat.wait_says(
         ("user", f"@demo stream {len(source)} {STREAM_S} {CHUNKS}"),
         ("agent", answer.text),
-    ]
+    )
     assert len(page.locator(".copy").all()) == source.count("```python")
 
 
@@ -158,12 +159,14 @@ def test_c13_a_final_text_replaces_what_had_streamed(
     chat.wait_idle()
     assert chat.says() == [("user", "@told c13"), ("agent", "AB")]
 
-    stored = person.site.query(
+    stored = partial(
+        person.site.query,
         "SELECT m.text, m.html FROM chat_message m JOIN chat_conversation c ON"
         " m.conversation_id = c.id JOIN auth_user u ON c.user_id = u.id"
-        " WHERE u.username = ? AND m.role = 'agent'",
+        " WHERE u.username = ? AND m.role = 'agent' AND m.state = 'final'",
         person.name,
     )
-    assert [(text, html.count("AB")) for text, html in stored] == [("AB", 1)]
+    chat.until(stored, "the answer is in the database")
+    assert [(text, html.count("AB")) for text, html in stored()] == [("AB", 1)]
     chat.reload()
-    assert chat.says() == [("user", "@told c13"), ("agent", "AB")]
+    chat.wait_says(("user", "@told c13"), ("agent", "AB"))

@@ -44,7 +44,7 @@ def test_several_questions_keep_their_order_and_their_answers(
     ]
     assert chat.says() == expected
     chat.reload()
-    assert chat.says() == expected
+    chat.wait_says(*expected)
 
 
 def test_a_page_closed_during_the_answer_finds_all_of_it_later(

@@ -43,7 +43,7 @@ def test_a_restart_and_a_crash_of_the_site_in_an_answer_lose_nothing(
     said = [("user", "@told restart"), ("agent", "One two three four")]
     assert chat.says() == said
     chat.reload()
-    assert chat.says() == said
+    chat.wait_says(*said)
     assert director.count("restart") == 1
 
 

@@ -62,6 +62,7 @@ def test_c18_a_stopped_answer_keeps_what_was_said_and_says_stopped(
     chat.wait_idle()
 
     chat.reload()
+    chat.wait_answer("one two three", "cancelled")
     question, answer = chat.bubbles()
     assert question.says == ("user", "@told c18")
     assert (answer.text, answer.state, answer.note) == ("one two three", "cancelled", "Stopped")
