@@ -26,6 +26,9 @@ UNLOGGED_KINDS = ("toast", "inline")
 SYSTEM_REQUEST = "system"
 """The request id of the notices that somebody has joined or left (WIRE.md 6)."""
 
+MAX_INTEGER = 2**53
+"""Larger ones no JavaScript server can have meant, and no database takes."""
+
 _LOGGED = (
     UserRequest,
     DisplayInfo,
@@ -100,10 +103,16 @@ def _as_call(entry: dict[str, Json]) -> tuple[str, list[Json]] | None:
             return "appendDisplay", [entry.get("message"), entry.get("mode")]
         case "command-result":
             return "notify", [ref, "commandComplete", {"result": entry}, "system"]
+        case "pending-interaction":
+            return "requestInteraction", [{**entry, "type": entry.get("interactionType")}]
+        case "interaction-resolved":
+            return "interactionResolved", [entry.get("interactionId"), entry.get("response")]
+        case "interaction-cancelled":
+            return "interactionCancelled", [entry.get("interactionId")]
         case _:
             return None
 
 
 def _int(value: Json, default: int) -> int:
     number = integer(value)
-    return default if number is None else number
+    return number if number is not None and abs(number) <= MAX_INTEGER else default

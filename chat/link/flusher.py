@@ -1,4 +1,4 @@
-"""Draws what changed, tells the pages at most 25 times a second, and saves it within 400 ms.
+"""Draws what changed, tells the pages at most 25 times a second, and has it saved within 400 ms.
 
 The bridge between `chat.transcript.live` (memory), the database and the pages.
 """
@@ -9,156 +9,176 @@ import asyncio
 from collections.abc import Callable
 
 import structlog
-from django.db import DatabaseError
 
 from chat.db import in_db
-from chat.display.blocks import render_exact
 from chat.link.fragments import (
     announce_html,
-    bubbles_html,
     changes_html,
     difference_html,
     revision_html,
     state_html,
 )
+from chat.link.keeper import Batch, Keeper
 from chat.link.publisher import Publisher
 from chat.link.status import Status
-from chat.link.tasks import spawn
-from chat.transcript import reading, saving
-from chat.transcript.bubbles import BubbleView
+from chat.link.tasks import cancelled, spawn
+from chat.transcript import painting, reading, saving
+from chat.transcript.drawing import Render
 from chat.transcript.live import LiveTranscript
 from chat.transcript.live_request import LiveRequest
 
 COALESCE_S = 0.04
 SAVE_WITHIN_S = 0.4
-SAVE_RETRY_S = 1.0
-HEAVY_CHARS = 20_000  # an exact render of this much takes over 5 ms: not on the loop
+RETRY_S = 1.0
+CATCH_UP_S = 0.3
+"""After so long without more of it the held back end of a long block is drawn."""
+
+HEAVY_CHARS = 20_000  # a render of this much takes over 5 ms: not on the loop
+HEAVY_ROUNDS = 3  # while one is made more may come in
 SPOKEN_CHARS = 2_000
 
 log = structlog.get_logger(__name__)
 
 
 class Flusher:
-    """One per link. `on_cleared` gets the requests that were erased while they ran, `on_fenced`
-    is told when somebody else owns the conversation, `on_refreshed` when rows of others came in.
+    """One per link. `on_fenced` is told when somebody else owns the conversation.
+
+    All drawing is done in one place at a time, and all of a batch is drawn when it is taken: what
+    a row says was pushed before, and what a page is answered contains all pushes up to a number.
     """
 
     def __init__(
         self,
         live: LiveTranscript,
         publisher: Publisher,
+        keeper: Keeper,
         *,
-        revision: int,
-        cursor: int,
-        on_cleared: Callable[[list[LiveRequest]], None],
         on_fenced: Callable[[], None],
-        on_refreshed: Callable[[], None],
     ) -> None:
         self.live = live
         self.publisher = publisher
-        self.revision = revision
+        self.keeper = keeper
         self.status = Status()
-        self.history_cursor = cursor
-        self._saved_cursor = cursor
-        self._on_cleared, self._on_fenced, self._on_refreshed = on_cleared, on_fenced, on_refreshed
+        self._on_fenced = on_fenced
         self._wake = asyncio.Event()
-        self._lock = asyncio.Lock()
+        self._drawing = asyncio.Lock()
         self._saving: asyncio.Task[None] | None = None
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._unsaved_since: float | None = None
         self._last_push = 0.0
         self._shown: tuple[Status, bool] | None = None
-        self._told_revision = revision
 
     def wake(self) -> None:
         """Something changed in memory."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Until cancelled. A failing database delays saving and never ends this."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await self._wake.wait()
-            await asyncio.sleep(max(0.0, self._last_push + COALESCE_S - loop.time()))
-            self._wake.clear()
-            async with self._lock:
-                await self._publish()
-                self._save_when_due()
+        """Until cancelled. Whatever fails delays this, and never ends it."""
+        try:
+            while True:
+                await self._wake.wait()
+                await self._pace()
+                self._wake.clear()
+                try:
+                    await self._flush_some()
+                except Exception:
+                    log.exception("flush failed")
+                    self.publisher.number += 1  # pages notice the gap, and ask
+                    await asyncio.sleep(RETRY_S)
+                    self.wake()
+        finally:
+            for timer in self._timers.values():
+                timer.cancel()
 
-    async def flush(self) -> int:
-        """Publish and save all of it now; the number of the last push that the rows contain.
+    async def flush(self) -> None:
+        """Publish and save all of it now.
 
         Raises `Fenced` or a database error: then nothing more was written.
         """
-        if self._saving is not None:
-            await asyncio.wait([self._saving])
-        async with self._lock:
-            await self._publish()
-            number = self.publisher.number
-            await self._save()
-        return number
+        async with self._drawing:
+            await self._flush_all()
 
     async def sync(self, reply_to: str, revision: int) -> None:
         """Bring one page up to date from `revision`."""
-        number = await self.flush()
-        live = self.live
-        difference = await in_db(reading.changed_since, self.publisher.conversation_id, revision)
-        html = (
-            difference_html(live.conversation_key, difference)
-            + state_html(live.conversation_key, self.status, running=live.running)
-            + revision_html(difference.revision)
-        )
-        await self.publisher.answer(reply_to, html, difference.revision, number)
+        await self._pace()
+        async with self._drawing:
+            await self._flush_all()
+            # No push is made meanwhile: it could set a block of this answer back.
+            conversation_id, key = self.publisher.conversation_id, self.live.conversation_key
+            difference = await in_db(reading.changed_since, conversation_id, revision)
+            html = (
+                difference_html(key, difference)
+                + state_html(key, self.status, running=self.live.running)
+                + revision_html(difference.revision)
+            )
+            await self.publisher.answer(reply_to, html, difference.revision)
 
-    async def refresh(self) -> None:
-        """Take in what others wrote: new requests, stops, a clear, a retry."""
-        conversation_id = self.publisher.conversation_id
-        difference = await in_db(reading.changed_since, conversation_id, self.revision)
-        stored = await in_db(reading.unfinished, conversation_id)
-        if difference.reset:
-            await self._drop_cleared()
-        self.live.adopt(stored)
-        foreign = [bubble for bubble in difference.bubbles if not self._take_back(bubble)]
-        key = self.live.conversation_key
-        html = difference_html(key, difference) if difference.reset else bubbles_html(key, foreign)
-        if html:
-            await self.publisher.push(html, self._told_revision)
-        self.revision = max(self.revision, difference.revision)
-        self._on_refreshed()
-        self.wake()
+    async def end(self) -> None:
+        """Stop what still saves in the background."""
+        await cancelled(self._saving)
 
-    def _take_back(self, bubble: BubbleView) -> bool:
-        """A row of a request that is in memory: memory is newer, so it is drawn from there."""
-        request = self.live.requests.get(bubble.request_id)
-        if request is None:
-            return False
-        request.retried = request.retried or (bool(bubble.note) and not bubble.can_retry)
-        request.redraw(bubble.step)
-        return True
+    async def _pace(self) -> None:
+        left = self._last_push + COALESCE_S - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, left))
 
-    async def _drop_cleared(self) -> None:
-        stored = {rid for rid, request in self.live.requests.items() if request.stored}
-        known = await in_db(reading.known_ids, self.publisher.conversation_id, stored)
-        self._on_cleared(self.live.forget(stored - known))
+    async def _flush_some(self) -> None:
+        async with self._drawing:
+            html, batch = await self._draw(self._is_due)
+            if batch is not None:
+                self._saving = spawn(self._save_apart(batch), name="save")
+            await self._push(html)
+        self._look_again()
 
-    async def _publish(self) -> None:
+    async def _flush_all(self) -> None:
+        if self._saving is not None:
+            await asyncio.wait([self._saving])
+        html, batch = await self._draw(lambda: True)
+        await self._push(html)
+        if batch is not None:
+            await self._save(batch)
+
+    async def _draw(self, is_due: Callable[[], bool]) -> tuple[str, Batch | None]:
+        """What pages need, and, if due, the rows that say the same: made without a pause."""
+        renders = await self._render_heavy()
         parts: list[str] = []
         spoken: list[str] = []
         for request in [r for r in self.live.requests.values() if r.dirty]:
-            changes = request.draw(await _render_heavy(request))
+            changes = painting.draw(request, renders.get(request.request_id, ()))
             if changes:
                 parts.append(changes_html(self.live.conversation_key, changes))
             if request.finished and not request.announced and request.seq is not None:
                 request.announced = True
-                spoken.append(request.plain_answer()[:SPOKEN_CHARS])
+                spoken.append(request.spoken()[:SPOKEN_CHARS])
         parts += self._state_parts(spoken)
-        if spoken:
-            parts.append(announce_html(spoken))
-        if self._told_revision != self.revision:
-            self._told_revision = self.revision
-            parts.append(revision_html(self.revision))
-        if parts:
+        if any(spoken):
+            parts.append(announce_html(filter(None, spoken)))
+        if self.publisher.revision != self.keeper.revision:
+            self.publisher.revision = self.keeper.revision
+            parts.append(revision_html(self.publisher.revision))
+        return "".join(parts), self.keeper.take() if is_due() else None
+
+    async def _render_heavy(self) -> dict[str, list[Render]]:
+        """The renders that would hold up the loop, made in a thread."""
+        made: dict[str, list[Render]] = {}
+        for _ in range(HEAVY_ROUNDS):
+            heavy = [
+                (request.request_id, render)
+                for request in self.live.requests.values()
+                if request.dirty
+                for render in painting.heavy(request, HEAVY_CHARS)
+                if not any(map(render.is_like, made.get(request.request_id, ())))
+            ]
+            if not heavy:
+                break
+            for request_id, render in heavy:
+                await asyncio.to_thread(render.run)
+                made.setdefault(request_id, []).append(render)
+        return made
+
+    async def _push(self, html: str) -> None:
+        if html:
             self._last_push = asyncio.get_running_loop().time()
-            await self.publisher.push("".join(parts), self._told_revision)
+            await self.publisher.push(html)
 
     def _state_parts(self, spoken: list[str]) -> list[str]:
         """The connection and Stop, when they are not as the pages show them."""
@@ -170,77 +190,57 @@ class Flusher:
         self._shown = shown
         return [state_html(self.live.conversation_key, shown[0], running=shown[1])]
 
-    def _save_when_due(self) -> None:
-        """Start a save if something waited long enough, or is final; else come back in time."""
-        due = [request for request in self.live.requests.values() if request.dirty_for_save]
-        cursor_due = self.history_cursor != self._saved_cursor
-        if not due and not (cursor_due and not self.live.running):
+    def _is_due(self) -> bool:
+        """Whether something waited long enough to be saved, or is final."""
+        if not self.keeper.due:
             self._unsaved_since = None
-            return
-        loop = asyncio.get_running_loop()
-        if self._unsaved_since is None:
-            self._unsaved_since = loop.time()
-        left = self._unsaved_since + SAVE_WITHIN_S - loop.time()
-        if left > 0 and not any(request.finished or not request.stored for request in due):
-            loop.call_later(left, self.wake)
-        elif self._saving is None:
-            self._saving = spawn(self._save_apart(), name="save")
+            return False
+        time = asyncio.get_running_loop().time()
+        self._unsaved_since = self._unsaved_since or time
+        left = self._unsaved_since + SAVE_WITHIN_S - time
+        if self._saving is not None:
+            return False  # it wakes this when it is done
+        if left > 0 and not self.keeper.urgent:
+            self._later("save", left, self.wake)
+            return False
+        self._unsaved_since = None
+        return True
 
-    async def _save_apart(self) -> None:
-        """A save that runs beside publishing; a failing database only delays it."""
+    def _look_again(self) -> None:
+        """Draw what was held back of long blocks, if nothing more comes of them for a while."""
+        lagging = {r: r.version for r in self.live.requests.values() if r.lagging}
+        if lagging:
+            self._later("catch up", CATCH_UP_S, lambda: self._catch_up(lagging))
+
+    def _catch_up(self, lagging: dict[LiveRequest, int]) -> None:
+        for request, version in lagging.items():
+            if request.version == version:
+                request.catch_up()
+        self.wake()
+
+    def _later(self, name: str, delay: float, work: Callable[[], None]) -> None:
+        if name in self._timers:
+            self._timers[name].cancel()
+        self._timers[name] = asyncio.get_running_loop().call_later(delay, work)
+
+    async def _save(self, batch: Batch) -> None:
         try:
-            await self._save()
+            await self.keeper.write(batch)
         except saving.Fenced:
             self._on_fenced()
-        except DatabaseError as error:
+            raise
+        finally:
+            self.wake()
+
+    async def _save_apart(self, batch: Batch) -> None:
+        """A save that runs beside publishing; one that fails is tried again."""
+        try:
+            await self._save(batch)
+        except saving.Fenced:
+            log.info("fenced")
+        except Exception as error:
             log.warning("save failed", error=type(error).__name__)
-            await asyncio.sleep(SAVE_RETRY_S)
+            await asyncio.sleep(RETRY_S)
         finally:
             self._saving = None
             self.wake()
-
-    async def _save(self) -> None:
-        due = [
-            request
-            for request in self.live.requests.values()
-            if request.dirty_for_save and (not request.dirty or request.seq is None)
-        ]
-        cursor = self.history_cursor
-        if not due and cursor == self._saved_cursor:
-            return
-        self._unsaved_since = None
-        taken = [(request, *request.take_rows()) for request in due]
-        messages = [message for _, _, rows in taken for message in rows]
-        try:
-            saved = await in_db(
-                saving.save,
-                self.publisher.conversation_id,
-                self.publisher.epoch,
-                [row for _, row, _ in taken],
-                messages,
-                cursor,
-            )
-        except DatabaseError:
-            for request, _, rows in taken:
-                request.put_back(rows)
-            raise
-        self._saved_cursor = cursor
-        for request, _, _ in taken:
-            request.stored = True
-            request.seq = saved.seqs.get(request.request_id, request.seq)
-        if saved.gone:
-            self._on_cleared(self.live.forget(saved.gone))
-        self.live.trim()
-        if saved.revision == self.revision + 1:
-            self.revision = saved.revision
-        else:
-            await self.refresh()
-
-
-async def _render_heavy(request: LiveRequest) -> dict[int, list[str]]:
-    """The exact renders that would hold up the loop, made in a thread."""
-    exact = {}
-    for step, segments in request.heavy():
-        if sum(len(segment.text) for segment in segments) > HEAVY_CHARS:
-            exact[step] = await asyncio.to_thread(render_exact, segments)
-    return exact

@@ -10,20 +10,23 @@ import asyncio
 from datetime import timedelta
 from typing import Any, Protocol
 from uuid import UUID, uuid4
+from weakref import WeakValueDictionary
 
 import structlog
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.db import DatabaseError
 
 from chat.db import in_db
 from chat.link import lease
 from chat.link.link import Link
-from chat.link.tasks import cancelled, spawn
+from chat.link.tasks import cancelled, spawn, tolerantly
 from chat.models import Conversation
 
 BEATS_PER_TTL = 3
 FENCE_AFTER_TTLS = 2 / 3
+ASK_TIMES = 2  # an owner may come or go between the look and the claim
+LISTEN_AGAIN_S = 0.5
+START_AGAIN_S = 1.0
 PRESENCE_TTLS = 3  # a page's process that was not heard of for this long has no pages
 
 log = structlog.get_logger(__name__)
@@ -37,7 +40,11 @@ class Page(Protocol):
 
 
 class Hub:
-    """Claims conversations, runs their links, and routes what pages ask to the owner."""
+    """Claims conversations, runs their links, and routes what pages ask to the owner.
+
+    A layer or a database that fails loses a message here, never a task: pages ask again, and
+    the heartbeat finds what pokes did not tell.
+    """
 
     def __init__(self) -> None:
         self.process_id: UUID = uuid4()
@@ -46,27 +53,36 @@ class Hub:
         self.channel = ""
         self.loop = asyncio.get_running_loop()
         self.ttl = timedelta(seconds=settings.OWNER_TTL_S)
-        self._opening: dict[int, asyncio.Lock] = {}
+        self._opening: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._claiming: set[asyncio.Task[bool]] = set()
         self._tasks: list[asyncio.Task[None]] = []
-        self._last_beat = self.loop.time()
+        self._fence_timer: asyncio.TimerHandle | None = None
         self._closing = False
 
     async def start(self) -> None:
         """Be known, listen, and take up what a crash left behind."""
         self.channel = await get_channel_layer().new_channel("owner")
         await in_db(lease.register, self.process_id, self.channel)
-        self._last_beat = self.loop.time()
+        self._alive_since(self.loop.time())
         self._tasks = [
             spawn(self._listen(), name="owner channel"),
             spawn(self._beat_for_ever(), name="heartbeat"),
         ]
 
     async def stop(self) -> None:
-        """Take no more work, flush and give up every link, be forgotten."""
+        """Take no more work, flush and give up every link, be forgotten.
+
+        The heart beats until that is done: nobody may take over what is not saved yet.
+        """
         self._closing = True
-        for task in self._tasks:
-            await cancelled(task)
+        listener, heart = self._tasks
+        await cancelled(listener)
+        if self._claiming:
+            await asyncio.wait(self._claiming)
         await asyncio.gather(*(link.close() for link in list(self.links.values())))
+        await cancelled(heart)
+        if self._fence_timer is not None:
+            self._fence_timer.cancel()
         await in_db(lease.retire, self.process_id)
 
     def page_opened(self, conversation_id: int, page: Page) -> None:
@@ -77,38 +93,51 @@ class Hub:
         pages = self.pages.get(conversation_id, set())
         pages.discard(page)
         if not pages and self.pages.pop(conversation_id, None) is not None:
-            await self._to_living_owner(conversation_id, {"type": "owner.absent"})
+            await tolerantly(
+                self._to_living_owner(conversation_id, {"type": "owner.absent"}), "absent"
+            )
 
     async def attach(self, conversation_id: int, reply_to: str, revision: int) -> None:
-        """Have the owner bring a page up to date; become the owner if there is none."""
-        await self.ask(
-            conversation_id, {"type": "owner.attach", "reply_to": reply_to, "revision": revision}
-        )
+        """Have the owner bring a page up to date; become the owner if there is none. May fail
+        silently: the page asks until it is answered.
+        """
+        message = {"type": "owner.attach", "reply_to": reply_to, "revision": revision}
+        await tolerantly(self.ask(conversation_id, message), "attach")
 
     async def ask(self, conversation_id: int, message: dict[str, Any]) -> None:
         """Pass a message to the owner, here or elsewhere; open a link if there is none."""
-        if self._closing:
-            return
-        if conversation_id not in self.links and await self._to_living_owner(
-            conversation_id, message
-        ):
-            return
-        if await self.open(conversation_id):
-            await self._handle({**self._signed(conversation_id, message)})
+        for _ in range(ASK_TIMES):
+            if self._closing or await self._to_living_owner(conversation_id, message):
+                return
+            if await self.open(conversation_id):
+                await self._to_living_owner(conversation_id, message)
+                return
 
     async def open(self, conversation_id: int) -> bool:
-        """Own the conversation and run its link; false if somebody else owns it or it is gone."""
+        """Own the conversation and run its link; false if somebody else owns it or it is gone.
+
+        A caller that is cancelled leaves nothing half claimed.
+        """
+        task = spawn(self._open(conversation_id), name="claim")
+        self._claiming.add(task)
+        task.add_done_callback(self._claiming.discard)
+        return await asyncio.shield(task)
+
+    async def _open(self, conversation_id: int) -> bool:
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if conversation_id in self.links:
                 return True
             if self._closing:
                 return False
-            epoch = await in_db(lease.claim, conversation_id, self.process_id, self.ttl)
-            if epoch is None:
+            try:
+                epoch = await in_db(lease.claim, conversation_id, self.process_id, self.ttl)
+                rows = Conversation.objects.select_related("user").filter(pk=conversation_id)
+                conversation = None if epoch is None else await in_db(rows.first)
+            except Exception as error:
+                log.warning("claim failed", error=type(error).__name__)
                 return False
-            conversation = await in_db(
-                Conversation.objects.select_related("user").get, pk=conversation_id
-            )
+            if epoch is None or conversation is None:
+                return False
             self.links[conversation_id] = Link(
                 conversation, process_id=self.process_id, epoch=epoch, on_ended=self._ended
             )
@@ -118,7 +147,7 @@ class Hub:
         """False if there is no living owner."""
         signed = self._signed(conversation_id, message)
         if conversation_id in self.links:
-            await self._handle(signed)
+            self._handle(signed)
             return True
         owners = await in_db(lease.living_owners, [conversation_id], self.ttl)
         owner = owners.get(conversation_id)
@@ -131,11 +160,14 @@ class Hub:
         return {**message, "conversation": conversation_id, "process": str(self.process_id)}
 
     async def _listen(self) -> None:
-        layer = get_channel_layer()
         while True:
-            await self._handle(await layer.receive(self.channel))
+            try:
+                self._handle(await get_channel_layer().receive(self.channel))
+            except Exception as error:
+                log.warning("owner channel failed", error=type(error).__name__)
+                await asyncio.sleep(LISTEN_AGAIN_S)
 
-    async def _handle(self, message: dict[str, Any]) -> None:
+    def _handle(self, message: dict[str, Any]) -> None:
         link = self.links.get(message["conversation"])
         if link is None:
             return
@@ -143,7 +175,7 @@ class Hub:
             case "owner.attach":
                 link.present(message["process"])
                 work = link.sync(message["reply_to"], message["revision"])
-                spawn(_tolerantly(work), name="sync")
+                spawn(tolerantly(work, "sync"), name="sync")
             case "owner.present":
                 link.present(message["process"])
             case "owner.absent":
@@ -162,40 +194,46 @@ class Hub:
 
     async def _beat_for_ever(self) -> None:
         while True:
+            await tolerantly(self._beat(), "heartbeat")
             await asyncio.sleep(self.ttl.total_seconds() / BEATS_PER_TTL)
-            try:
-                await self._beat()
-            except DatabaseError as error:
-                log.warning("heartbeat failed", error=type(error).__name__)
-            silent_s = self.loop.time() - self._last_beat
-            if silent_s > self.ttl.total_seconds() * FENCE_AFTER_TTLS:
-                self._fence_all()
 
     async def _beat(self) -> None:
         began = self.loop.time()
         if not await in_db(lease.beat, self.process_id):
             self._fence_all()
             await in_db(lease.register, self.process_id, self.channel)
-        self._last_beat = began
+        self._alive_since(began)
         await self._look_after_links()
-        for orphan in await in_db(lease.orphans, self.ttl):
-            await self.open(orphan)
-        await self._look_after_pages()
+        if not self._closing:
+            for orphan in await in_db(lease.orphans, self.ttl):
+                await self.open(orphan)
+            await self._look_after_pages()
+
+    def _alive_since(self, began: float) -> None:
+        """Others see that this process lives. If they did not for too long, they may own what
+        is ours by now: a timer, for the database may also hang.
+        """
+        if self._fence_timer is not None:
+            self._fence_timer.cancel()
+        at = began + self.ttl.total_seconds() * FENCE_AFTER_TTLS
+        self._fence_timer = self.loop.call_at(at, self._fence_all)
 
     async def _look_after_links(self) -> None:
         """Notice what pokes did not tell: a clear by a command, a takeover, an idle link."""
+        links = list(self.links.items())  # one that is opened meanwhile is not in these rows
         rows = await in_db(lease.revisions, self.process_id)
         presence_s = self.ttl.total_seconds() * PRESENCE_TTLS
-        for pk, link in list(self.links.items()):
+        for pk, link in links:
             epoch, revision = rows.get(pk, (None, 0))
             if epoch != link.epoch:
                 link.fence()
-            elif revision > link.flusher.revision:
+            elif revision > link.keeper.revision:
                 link.poke()
             if pk in self.pages:
                 link.present(str(self.process_id))
             if not link.wanted(presence_s, settings.LINK_LINGER_S):
                 spawn(link.close(), name="close idle link")
+            await link.publisher.repeat()
 
     async def _look_after_pages(self) -> None:
         """Tell far owners that there are pages here; find a new owner where one died."""
@@ -203,7 +241,7 @@ class Hub:
         owners = await in_db(lease.living_owners, far, self.ttl) if far else {}
         for pk in far:
             owner = owners.get(pk)
-            if owner is not None:
+            if owner is not None and owner.process_id != self.process_id:
                 signed = self._signed(pk, {"type": "owner.present"})
                 await get_channel_layer().send(owner.channel, signed)
             else:
@@ -219,11 +257,17 @@ _hub: Hub | None = None
 
 
 async def startup() -> None:
-    """Begin to own conversations in this process. Idempotent."""
+    """Begin to own conversations in this process, as soon as layer and database answer."""
     global _hub
-    if _hub is None:
-        _hub = Hub()
-        await _hub.start()
+    while _hub is None:
+        hub = Hub()
+        try:
+            await hub.start()
+        except Exception as error:
+            log.warning("not started yet", error=type(error).__name__)
+            await asyncio.sleep(START_AGAIN_S)
+        else:
+            _hub = hub
 
 
 async def shutdown() -> None:
@@ -246,13 +290,5 @@ def poke_soon(conversation_id: int, kind: str = "owner.poke") -> None:
     hub = _hub
     if hub is not None:
         hub.loop.call_soon_threadsafe(
-            lambda: spawn(hub.ask(conversation_id, {"type": kind}), name="poke")
+            lambda: spawn(tolerantly(hub.ask(conversation_id, {"type": kind}), kind), name=kind)
         )
-
-
-async def _tolerantly(work: Any) -> None:
-    """A page that could not be answered asks again: a fault here is worth a line, not more."""
-    try:
-        await work
-    except Exception as error:
-        log.warning("sync failed", error=type(error).__name__)

@@ -5,14 +5,22 @@ Also keeps count of the agent-server's log, whose positions no live event tells 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
-from chat.agentserver.events import Event
+import structlog
+
+from chat.agentserver.events import AppendDisplay, Event
 from chat.agentserver.log import is_logged
 from chat.db import in_db
-from chat.link.tasks import spawn
+from chat.link.tasks import cancelled, spawn
 from chat.transcript import reading
+from chat.transcript.effects import key_of
 from chat.transcript.live import LiveTranscript
+
+LOOK_AGAIN_S = 1.0
+
+log = structlog.get_logger(__name__)
 
 
 class Intake:
@@ -34,7 +42,8 @@ class Intake:
         self._live = live
         self._position = cursor
         self._on_change = on_change
-        self._holding = False
+        self._holding = True
+        self._looking: asyncio.Task[None] | None = None
 
     def hold(self) -> None:
         """Keep events back from now on; what was held before belonged to an older socket."""
@@ -45,41 +54,72 @@ class Intake:
         """An event has come."""
         if self._holding:
             self.held.append(event)
-        else:
-            self._apply(event, counted=True)
+            return
+        self._apply(event, counted=True)
+        self._after()
+
+    def keep_only(self, upstream_id: str) -> None:
+        """Of what is held, drop what another conversation said that was joined by mistake."""
+        self.held[:] = [event for event in self.held if event.conversation_id == upstream_id]
 
     def release(self, logged: int) -> None:
         """Apply what was held; of the first `logged` only what the merged log does not have."""
         held, self.held, self._holding = self.held, [], False
+        lasting = {
+            key_of(event): index for index, event in enumerate(held[:logged]) if is_logged(event)
+        }
         for index, event in enumerate(held):
-            if index >= logged or not is_logged(event):
-                self._apply(event, counted=index >= logged)
-        self._on_change()
+            if index >= logged:
+                self._apply(event, counted=True)
+            elif not is_logged(event) and not _is_over(event, index, lasting):
+                self._apply(event, counted=False)
+        self._after()
 
     def merged(self, newest: int) -> None:
         """The log was read up to this position."""
         self._position = newest
-        self._advance()
 
     def restart(self) -> None:
         """Another conversation begins, with a log of its own."""
         self.cursor = self._position = -1
 
+    async def looked_up(self) -> None:
+        """Until every request that events named is known to be one of ours or not."""
+        if self._looking is not None:
+            await asyncio.wait([self._looking])
+
+    async def end(self) -> None:
+        await cancelled(self._looking)
+
     def _apply(self, event: Event, *, counted: bool) -> None:
         if counted and is_logged(event):
             self._position += 1
         self._live.apply(event)
-        if self._live.take_strangers():
-            spawn(self._look_up_strangers(), name="strangers")
-        self._advance()
-        self._on_change()
 
-    def _advance(self) -> None:
-        if not self._live.running:
+    def _after(self) -> None:
+        if not self._live.running and not self._live.strangers:
             self.cursor = self._position
+        if self._live.strangers and self._looking is None:
+            self._looking = spawn(self._look_up_strangers(), name="strangers")
+        self._on_change()
 
     async def _look_up_strangers(self) -> None:
-        names = self._live.take_strangers()
-        self._live.adopt(await in_db(reading.by_request_id, self._conversation_id, names))
-        self._live.settle_strangers(names & self._live.take_strangers())
-        self._on_change()
+        """One look at a time, so that what comes meanwhile stays behind what came before."""
+        try:
+            while names := self._live.strangers:
+                try:
+                    known = await in_db(reading.by_request_id, self._conversation_id, names)
+                except Exception as error:
+                    log.warning("look-up failed", error=type(error).__name__)
+                    await asyncio.sleep(LOOK_AGAIN_S)
+                    continue
+                self._live.adopt(known)
+                self._live.settle_strangers(names)
+        finally:
+            self._looking = None
+        self._after()
+
+
+def _is_over(event: Event, index: int, lasting: dict[str | None, int]) -> bool:
+    """Whether it is a temporary that something lasting has replaced already."""
+    return isinstance(event, AppendDisplay) and lasting.get(key_of(event), -1) > index

@@ -1,6 +1,7 @@
 """Which process owns which conversation: heartbeats, claims and releases, in the database.
 
-The only writer of `Process` rows and of the owner columns. Blocking: call it through `in_db`.
+The only writer of `Process` rows and of the owner columns. All times are the database's own.
+Blocking: call it through `in_db`.
 """
 
 from __future__ import annotations
@@ -35,27 +36,27 @@ def register(process_id: UUID, channel: str) -> None:
 
 
 def beat(process_id: UUID) -> bool:
-    """Say that this process lives, by the database's clock. False: it was forgotten meanwhile."""
+    """Say that this process lives. False: it was forgotten meanwhile."""
     return Process.objects.filter(id=process_id).update(beat_at=Now()) == 1
 
 
 def claim(conversation_id: int, process_id: UUID, ttl: timedelta) -> int | None:
-    """Become the owner unless a living process is; the new epoch, or `None` if it was refused.
+    """Become the owner unless another living process is; the new epoch, or `None` if refused.
 
-    One conditional UPDATE, so of any number of processes exactly one succeeds.
+    One conditional UPDATE, so of any number of processes exactly one succeeds. What this process
+    owned before is claimed anew: it asks when it has no link, so an earlier one has ended badly.
     """
-    free = Conversation.objects.filter(_no_living_owner(ttl), id=conversation_id)
+    free = Conversation.objects.filter(
+        _no_living_owner(ttl) | Q(owner_id=process_id), id=conversation_id
+    )
     won = free.update(
         owner_id=process_id, owner_epoch=F("owner_epoch") + 1, link_state=LinkState.CONNECTING
     )
     if not won:
         return None
-    epoch = (
-        Conversation.objects.filter(id=conversation_id, owner_id=process_id)
-        .values_list("owner_epoch", flat=True)
-        .first()
-    )
-    return None if epoch is None else int(epoch)
+    mine = Conversation.objects.filter(id=conversation_id, owner_id=process_id)
+    epoch: int | None = mine.values_list("owner_epoch", flat=True).first()
+    return epoch
 
 
 def release(conversation_id: int, process_id: UUID, epoch: int) -> None:

@@ -8,37 +8,36 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from uuid import UUID
 
 import structlog
-from django.conf import settings
-from django.db import DatabaseError
 
-from chat.agentserver.client import AgentServerClient, Joined
 from chat.agentserver.errors import AgentServerError, ConnectionLost, TunnelAuthFailed
 from chat.db import in_db
-from chat.link import joining, lease
+from chat.link import lease
 from chat.link.flusher import Flusher
 from chat.link.intake import Intake
-from chat.link.outbox import Outbox
+from chat.link.keeper import Keeper
 from chat.link.publisher import Publisher
 from chat.link.status import Status
 from chat.link.tasks import cancelled, spawn
-from chat.models import Conversation, LinkState
-from chat.transcript import reading, saving
+from chat.link.upstream import FRAME_TOO_BIG, Belongings, Upstream
+from chat.models import Conversation, LinkState, Origin
+from chat.transcript import conversations
 from chat.transcript.live import LiveTranscript
 from chat.transcript.live_request import LiveRequest
+from chat.transcript.saving import Fenced
 
 RETRY_FIRST_S = 0.5
 RETRY_MAX_S = 15.0
 RETRY_JITTER = 0.2
-FRAME_TOO_BIG = 1009
-MAX_FRAME_BYTES = 16 * 2**20
+STABLE_S = 10.0  # a connection that lasted so long did not fail: the next try is soon
+LAST_TRIES = 6  # to save the rest, while the database does not answer
+LAST_RETRY_S = 0.5
 
-REPLACED_NOTICE = (
-    "The earlier conversation no longer exists on the agent-server. This is a new one."
-)
 TOO_BIG_NOTICE = "The agent-server sent something larger than 16 MiB. It cannot be shown."
+SITE_FAULT = "The site has a problem of its own. It tries again."
 
 log = structlog.get_logger(__name__)
 
@@ -58,44 +57,47 @@ class Link:
         self.process_id = process_id
         self.epoch = epoch
         self._on_ended = on_ended
-        self.live = LiveTranscript(
-            conversation.key, backfill_after_ms=conversation.backfill_after_ms
-        )
-        self.publisher = Publisher(conversation.pk, epoch)
-        self.flusher = Flusher(
+        self._closing = asyncio.Event()
+        self._refresh = asyncio.Event()
+        self._retry = asyncio.Event()
+        self._fenced = False
+        self._adopted = False
+        self._presence: dict[str, float] = {}
+        self._loop = asyncio.get_running_loop()
+        self._idle_since = self._loop.time()
+        self._attempt: asyncio.Task[Status | None] | None = None
+        self._furnish()
+        self.task = spawn(self._run(), name=f"link {conversation.pk}")
+
+    def _furnish(self) -> None:
+        pk, cursor = self.conversation.pk, self.conversation.history_cursor
+        mark = self.conversation.backfill_after_ms
+        self.live = LiveTranscript(self.conversation.key, backfill_after_ms=mark)
+        intake = Intake(pk, self.live, cursor=cursor, on_change=lambda: self.flusher.wake())
+        self.publisher = Publisher(pk, self.epoch, self.conversation.revision)
+        self.keeper = Keeper(
             self.live,
             self.publisher,
-            revision=conversation.revision,
-            cursor=conversation.history_cursor,
-            on_cleared=self._stop_cleared,
-            on_fenced=self.fence,
-            on_refreshed=self._wake_outbox,
+            revision=self.conversation.revision,
+            cursor=lambda: intake.cursor,
+            on_erased=self._stop_erased,
+            on_refreshed=self._others_wrote,
         )
-        self._intake = Intake(
-            conversation.pk,
-            self.live,
-            cursor=conversation.history_cursor,
-            on_change=self._changed,
+        self.flusher = Flusher(self.live, self.publisher, self.keeper, on_fenced=self.fence)
+        self._mine = Belongings(
+            conversation=self.conversation,
+            epoch=self.epoch,
+            live=self.live,
+            intake=intake,
+            flusher=self.flusher,
+            upstream_id=self.conversation.upstream_id,
         )
-        self._upstream_id = conversation.upstream_id
-        self._client: AgentServerClient | None = None
-        self._outbox: Outbox | None = None
-        self._outbox_wake = asyncio.Event()
-        self._refresh_wake = asyncio.Event()
-        self._lost = asyncio.Event()
-        self._retry = asyncio.Event()
-        self._closing = asyncio.Event()
-        self._fenced = False
-        self._skip_history = False
-        self._presence: dict[str, float] = {}
-        self._idle_since = asyncio.get_running_loop().time()
-        self.task = spawn(self._run(), name=f"link {conversation.pk}")
 
     # What others may ask of a link
 
     def poke(self) -> None:
         """Rows were written by somebody else. Carries no data: the database has it."""
-        self._refresh_wake.set()
+        self._refresh.set()
 
     def retry_now(self) -> None:
         """Do not wait for the next try."""
@@ -103,7 +105,7 @@ class Link:
 
     def present(self, process_id: str) -> None:
         """That process has pages of this conversation open."""
-        self._presence[process_id] = asyncio.get_running_loop().time()
+        self._presence[process_id] = self._loop.time()
 
     def absent(self, process_id: str) -> None:
         self._presence.pop(process_id, None)
@@ -115,24 +117,28 @@ class Link:
     def fence(self) -> None:
         """Somebody else may own the conversation: end at once and write nothing more."""
         self._fenced = True
-        self._closing.set()
-        self._lost.set()
+        self._leave()
 
     async def close(self) -> None:
         """Flush, leave, give the conversation up. Idempotent."""
-        self._closing.set()
-        self._lost.set()
+        self._leave()
         await asyncio.wait([self.task])
 
     def wanted(self, presence_s: float, linger_s: float) -> bool:
         """Whether the link must stay: a page, unfinished work or an open question holds it."""
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         self._presence = {k: at for k, at in self._presence.items() if now - at < presence_s}
         if self._presence or self.live.running or self.live.interactions:
             self._idle_since = now
         return now - self._idle_since < linger_s
 
     # Its life
+
+    def _leave(self) -> None:
+        self._closing.set()
+        self._retry.set()
+        if self._attempt is not None:
+            self._attempt.cancel()
 
     async def _run(self) -> None:
         structlog.contextvars.bind_contextvars(conversation=self.conversation.pk)
@@ -141,7 +147,6 @@ class Link:
             spawn(self._refresh_when_poked(), name="refresh"),
         ]
         try:
-            self.live.adopt(await in_db(reading.unfinished, self.conversation.pk))
             await self._live()
         finally:
             for helper in helpers:
@@ -149,181 +154,120 @@ class Link:
             await self._end()
 
     async def _live(self) -> None:
-        attempt = 0
+        failures = 0
         while not self._closing.is_set():
-            try:
-                joined = await self._connect()
-                attempt = 0
-                await self._while_joined(joined)
-                error = ""
-            except TunnelAuthFailed as failure:
-                await self._wait_for_retry(Status(LinkState.STOPPED, str(failure)), None)
-                continue
-            except saving.Fenced:
-                self.fence()
-                continue
-            except AgentServerError as failure:
-                error = str(failure)
-            except DatabaseError:
-                log.exception("database trouble")
-                error = "The site's storage does not answer"
-            finally:
-                await self._disconnect()
-            if not self._closing.is_set():
-                delay = min(RETRY_FIRST_S * 2**attempt, RETRY_MAX_S)
-                delay *= 1 + random.uniform(-RETRY_JITTER, RETRY_JITTER)  # noqa: S311 - not a secret
-                attempt += 1
-                await self._wait_for_retry(Status(LinkState.LOST, error, delay), delay)
+            self._retry.clear()
+            upstream = Upstream(self._mine, self._show_state)
+            self._attempt = spawn(self._try(upstream), name="upstream")
+            await asyncio.wait([self._attempt])
+            if self._closing.is_set():
+                return
+            status = self._attempt.result()
+            joined_at = upstream.joined_at
+            if joined_at is not None and self._loop.time() - joined_at >= STABLE_S:
+                failures = 0
+            if status.state == LinkState.STOPPED:
+                delay = None
+            else:
+                delay = min(RETRY_FIRST_S * 2**failures, RETRY_MAX_S)
+                delay *= 1 + random.uniform(-RETRY_JITTER, RETRY_JITTER)  # noqa: S311 - no secret
+            failures += 1
+            await self._show(Status(status.state, status.error, delay or 0))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._retry.wait()
 
-    async def _connect(self) -> Joined:
-        self._lost.clear()
-        self._intake.hold()
-        await self._show(Status(LinkState.CONNECTING, self.flusher.status.error))
-        client = AgentServerClient(
-            settings.TYPEAGENT_SERVER_URL,
-            token=settings.TYPEAGENT_TUNNEL_TOKEN,
-            on_event=self._intake.take,
-            on_close=self._closed,
-            connect_timeout_s=settings.AGENT_CONNECT_TIMEOUT_S,
-            invoke_timeout_s=settings.AGENT_INVOKE_TIMEOUT_S,
-            ping_interval_s=settings.AGENT_PING_INTERVAL_S,
-            max_frame_bytes=MAX_FRAME_BYTES,
-        )
-        self._client = client
-        await client.connect()
-        await self._show(Status(LinkState.JOINING))
-        joined = await self._join(client)
-        logged = 0
-        if not self._skip_history:
-            newest, logged = await joining.settle(
-                client,
-                joined,
-                self.live,
-                conversation_id=self.conversation.pk,
-                cursor=self._intake.cursor,
-                waiting=self._intake.held,
-            )
-            self._intake.merged(newest)
-        self._skip_history = False
-        self._intake.release(logged)
-        return joined
-
-    async def _join(self, client: AgentServerClient) -> Joined:
-        """The saved conversation, else the user's default one, whose id is saved at once."""
-        joined = await joining.join_saved(client, self._upstream_id)
-        if joined is not None:
-            return joined
-        pk = self.conversation.pk
-        if self._upstream_id:
-            self._upstream_id = ""
-            self._intake.restart()
-            await in_db(saving.orphan_transcript, pk, self.epoch)
-            await in_db(saving.add_notice, pk, self.epoch, REPLACED_NOTICE)
-            await self.flusher.refresh()
-        joined = await joining.join_default(client, self.conversation)
-        self._upstream_id = joined.conversation_id
-        await in_db(saving.set_upstream, pk, self.epoch, joined.conversation_id, joined.name)
-        return joined
-
-    async def _while_joined(self, joined: Joined) -> None:
-        assert self._client is not None  # noqa: S101 - set by _connect
-        self._outbox = Outbox(self._client, joined.conversation_id, self.live)
-        await self._show(Status(LinkState.JOINED))
-        self._wake_outbox()
-        sender = spawn(self._drain(self._outbox), name="outbox")
+    async def _try(self, upstream: Upstream) -> Status:
+        """Connect, and stay until that ends: what to show then. Every fault but a cancellation
+        of this is one that passes.
+        """
         try:
-            await self._lost.wait()
-        finally:
-            self._outbox = None
-            await cancelled(sender)
-
-    async def _drain(self, outbox: Outbox) -> None:
-        try:
-            while True:
-                await self._outbox_wake.wait()
-                self._outbox_wake.clear()
-                await outbox.drain()
-                self.flusher.wake()
-        except AgentServerError as error:
-            log.info("connection given up", error=type(error).__name__)
-            self._lost.set()
+            await self._show_state(LinkState.CONNECTING)
+            if not self._adopted:
+                await self.keeper.adopt()
+                self._adopted = True
+            await upstream.run()
+        except TunnelAuthFailed as failure:
+            return Status(LinkState.STOPPED, str(failure))
+        except Fenced:
+            self.fence()
+        except ConnectionLost as lost:
+            if lost.code == FRAME_TOO_BIG:
+                self._mine.log_unreadable = True
+                await self._note(TOO_BIG_NOTICE)
+        except AgentServerError as failure:
+            return Status(LinkState.LOST, str(failure))
+        except Exception:
+            log.exception("the link failed")
+            return Status(LinkState.LOST, SITE_FAULT)
+        return Status(LinkState.LOST)
 
     async def _refresh_when_poked(self) -> None:
         while True:
-            await self._refresh_wake.wait()
-            self._refresh_wake.clear()
+            await self._refresh.wait()
+            self._refresh.clear()
             try:
-                await self.flusher.refresh()
-            except Exception:
-                log.exception("refresh failed")
+                await self.keeper.refresh()
+            except Conversation.DoesNotExist:
+                self.fence()
+                return
+            except Exception as error:
+                log.warning("refresh failed", error=type(error).__name__)
                 await asyncio.sleep(RETRY_FIRST_S)
-                self._refresh_wake.set()
-
-    async def _disconnect(self) -> None:
-        client, self._client = self._client, None
-        self._intake.hold()
-        if client is not None:
-            await client.close()
-
-    async def _wait_for_retry(self, status: Status, delay: float | None) -> None:
-        await self._show(status)
-        self._retry.clear()
-        waits = [
-            spawn(self._retry.wait(), name="retry"),
-            spawn(self._closing.wait(), name="closing"),
-        ]
-        await asyncio.wait(waits, timeout=delay, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            await cancelled(wait)
+                self._refresh.set()
 
     async def _end(self) -> None:
-        try:
-            if not self._fenced:
+        await self._mine.intake.end()
+        if not self._fenced:
+            await self._hand_over()
+        await self.flusher.end()
+        self._on_ended(self)
+        if not self._fenced:
+            await self.publisher.orphan()
+
+    async def _hand_over(self) -> None:
+        """Save the rest and give the conversation up, if that can be had in a few tries."""
+        for _ in range(LAST_TRIES):
+            try:
                 await self.flusher.flush()
-                await self.publisher.orphan()
                 await in_db(lease.release, self.conversation.pk, self.process_id, self.epoch)
-        except saving.Fenced:
-            log.info("fenced at the end")
-        except Exception:
-            log.exception("the last flush failed")
-        finally:
-            self._on_ended(self)
+            except Fenced:
+                return
+            except Exception as error:
+                log.warning("the last flush failed", error=type(error).__name__)
+                await asyncio.sleep(LAST_RETRY_S)
+            else:
+                return
+
+    async def _show_state(self, state: LinkState) -> None:
+        error = self.flusher.status.error if state != LinkState.JOINED else ""
+        await self._show(Status(state, error))
 
     async def _show(self, status: Status) -> None:
+        """For pages at once; for the database it may be lost."""
         self.flusher.status = status
         self.flusher.wake()
-        if not self._fenced:
-            await in_db(
-                saving.set_link_state, self.conversation.pk, self.epoch, status.state, status.error
-            )
+        pk, epoch = self.conversation.pk, self.epoch
+        try:
+            await in_db(conversations.set_link_state, pk, epoch, status.state, status.error)
+        except Exception as error:
+            log.warning("link state not saved", error=type(error).__name__)
 
-    # What comes from upstream
-
-    def _closed(self, code: int | None) -> None:
-        log.info("upstream closed", code=code)
-        if code == FRAME_TOO_BIG:
-            self._skip_history = True
-            spawn(self._notice(TOO_BIG_NOTICE), name="notice")
-        self._lost.set()
-
-    async def _notice(self, text: str) -> None:
-        await in_db(saving.add_notice, self.conversation.pk, self.epoch, text)
+    async def _note(self, text: str) -> None:
+        try:
+            await in_db(conversations.add_notice, self.conversation.pk, self.epoch, text)
+        except Exception as error:
+            log.warning("notice not saved", error=type(error).__name__)
         self.poke()
 
-    def _changed(self) -> None:
-        self.flusher.history_cursor = self._intake.cursor
+    # What the database told
+
+    def _others_wrote(self) -> None:
         self.flusher.wake()
+        self._mine.wake.set()
 
-    def _wake_outbox(self) -> None:
-        self._outbox_wake.set()
-
-    def _stop_cleared(self, requests: list[LiveRequest]) -> None:
-        if self._outbox is not None:
-            for request in requests:
-                spawn(self._stop_one(self._outbox, request), name="stop cleared")
-
-    async def _stop_one(self, outbox: Outbox, request: LiveRequest) -> None:
-        try:
-            await outbox.stop_cleared(request)
-        except ConnectionLost:
-            log.info("could not stop a cleared request", request_id=request.request_id)
+    def _stop_erased(self, requests: list[LiveRequest]) -> None:
+        """What other clients asked goes on, unseen here."""
+        own = [request for request in requests if request.origin == Origin.USER]
+        self._mine.erased |= {request.request_id: request for request in own}
+        self._mine.wake.set()

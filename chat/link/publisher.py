@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import structlog
 from channels.layers import get_channel_layer
+
+log = structlog.get_logger(__name__)
 
 
 def group_name(conversation_id: int) -> str:
@@ -13,46 +17,56 @@ def group_name(conversation_id: int) -> str:
 
 
 class Publisher:
-    """Numbers every push within its epoch. The layer may lose any of them (Invariant 2)."""
+    """Numbers every push within its epoch. The layer may lose any of them (Invariant 2), and be
+    out of order altogether: neither is an error here, for a page that missed one asks.
 
-    def __init__(self, conversation_id: int, epoch: int) -> None:
+    `revision`: up to where a page that has all pushes has everything.
+    """
+
+    def __init__(self, conversation_id: int, epoch: int, revision: int) -> None:
         self.conversation_id = conversation_id
         self.epoch = epoch
+        self.revision = revision
         self.number = 0
+        self._last: dict[str, Any] | None = None
+        self._in_order = asyncio.Lock()
 
-    async def push(self, html: str, revision: int) -> None:
-        """To all pages. `revision`: up to where a page that gets this has everything."""
+    async def push(self, html: str) -> None:
+        """To all pages."""
         self.number += 1
-        await self._layer.group_send(
-            group_name(self.conversation_id),
-            {
-                "type": "page.push",
-                "epoch": self.epoch,
-                "number": self.number,
-                "html": html,
-                "revision": revision,
-            },
-        )
+        self._last = self._message("page.push", html, self.revision, self.number)
+        await self._to_group(self._last)
 
-    async def answer(self, reply_to: str, html: str, revision: int, number: int) -> None:
-        """To the page that asked: all up to push `number` is contained."""
-        await self._layer.send(
-            reply_to,
-            {
-                "type": "page.synced",
-                "epoch": self.epoch,
-                "number": number,
-                "html": html,
-                "revision": revision,
-            },
-        )
+    async def repeat(self) -> None:
+        """The last push once more: a page that lost it would else not know until the next one."""
+        last, self._last = self._last, None
+        if last is not None:
+            await self._to_group(last)
+
+    async def answer(self, reply_to: str, html: str, revision: int) -> None:
+        """To the page that asked: all pushes so far are contained."""
+        message = self._message("page.synced", html, revision, self.number)
+        try:
+            await get_channel_layer().send(reply_to, message)
+        except Exception as error:
+            log.warning("answer lost", error=type(error).__name__)
 
     async def orphan(self) -> None:
-        """Tell the pages that this owner is leaving: they attach to the next one."""
-        await self._layer.group_send(
-            group_name(self.conversation_id), {"type": "page.orphaned", "epoch": self.epoch}
-        )
+        """Tell the pages that this owner has left: they attach to the next one."""
+        await self._to_group({"type": "page.orphaned", "epoch": self.epoch})
 
-    @property
-    def _layer(self) -> Any:
-        return get_channel_layer()
+    async def _to_group(self, message: dict[str, Any]) -> None:
+        async with self._in_order:
+            try:
+                await get_channel_layer().group_send(group_name(self.conversation_id), message)
+            except Exception as error:
+                log.warning("push lost", error=type(error).__name__)
+
+    def _message(self, kind: str, html: str, revision: int, number: int) -> dict[str, Any]:
+        return {
+            "type": kind,
+            "epoch": self.epoch,
+            "number": number,
+            "html": html,
+            "revision": revision,
+        }

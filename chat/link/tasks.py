@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any
 
 import structlog
@@ -23,6 +23,14 @@ def spawn[T](work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
     _running.add(task)
     task.add_done_callback(_done)
     return task
+
+
+async def tolerantly(work: Awaitable[object], what: str) -> None:
+    """Do what may fail: a fault here is worth a line, not more, for whoever asked asks again."""
+    try:
+        await work
+    except Exception as error:
+        log.warning("not done", what=what, error=type(error).__name__)
 
 
 async def cancelled(task: asyncio.Task[Any] | None) -> None:

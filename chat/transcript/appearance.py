@@ -8,7 +8,7 @@ from chat.display.blocks import render_user_text, wrap_blocks
 from chat.display.content import plain_text, segment_to_json
 from chat.models import MessageState, Origin, Role
 from chat.transcript.bubbles import RETRIABLE, BubbleView, order_of
-from chat.transcript.drawing import USER_STEP, Drawing
+from chat.transcript.drawing import USER_STEP, Looks
 from chat.transcript.requests import bubble_states, reason_text
 from chat.transcript.saving import MessageRow, RequestRow
 from chat.transcript.thread import Bubble
@@ -17,39 +17,56 @@ if TYPE_CHECKING:
     from chat.transcript.live_request import LiveRequest
 
 
-def user_view(request: LiveRequest) -> BubbleView:
-    """The question."""
-    uid, note = request.uid(USER_STEP), _note(request, USER_STEP)
-    return BubbleView(
-        uid=uid,
-        role=Role.USER,
-        state=_user_state(request),
-        order=order_of(request.seq or 0, USER_STEP),
-        request_id=request.request_id,
-        source="",
-        source_icon="",
-        html=wrap_blocks(uid, [render_user_text(request.text)]),
-        note=note,
-        can_retry=_may_retry(request, note),
-        created_at=request.created_at,
+QUESTION = Bubble(step=USER_STEP)
+"""Stands for the question, where its looks are asked for."""
+
+
+def looks(request: LiveRequest, bubble: Bubble) -> Looks:
+    """All of a bubble but its text."""
+    why = note(request, bubble.step)
+    own = request.origin == Origin.USER and not request.retried
+    return Looks(
+        state=_state(request, bubble.step),
+        source=bubble.label,
+        source_icon=bubble.source_icon,
+        note=why,
+        can_retry=own and bool(why) and request.state in RETRIABLE,
     )
 
 
-def agent_view(request: LiveRequest, bubble: Bubble, drawing: Drawing) -> BubbleView:
+def note(request: LiveRequest, step: int) -> str:
+    """Why a request did not end well: on its last bubble that shows anything."""
+    if request.state not in RETRIABLE or step != _last_shown(request):
+        return ""
+    return reason_text(request.reason)
+
+
+def question_view(request: LiveRequest, its: Looks) -> BubbleView:
+    """The question."""
+    uid = request.uid(USER_STEP)
+    return BubbleView(
+        uid=uid,
+        role=Role.USER,
+        order=order_of(request.seq or 0, USER_STEP),
+        request_id=request.request_id,
+        html=wrap_blocks(uid, [render_user_text(request.text)]),
+        created_at=request.created_at,
+        client_id=request.client_id,
+        **its._asdict(),
+    )
+
+
+def answer_view(request: LiveRequest, step: int, its: Looks) -> BubbleView:
     """One bubble of the answer, as last drawn."""
-    uid, note = request.uid(bubble.step), _note(request, bubble.step)
+    uid, drawing = request.uid(step), request.drawings[step]
     return BubbleView(
         uid=uid,
         role=Role.AGENT,
-        state=_agent_state(request, bubble.step),
-        order=order_of(request.seq or 0, bubble.step),
+        order=order_of(request.seq or 0, step),
         request_id=request.request_id,
-        source=bubble.label,
-        source_icon=bubble.source_icon,
         html=wrap_blocks(uid, drawing.blocks),
-        note=note,
-        can_retry=_may_retry(request, note),
         created_at=drawing.created_at,
+        **its._asdict(),
     )
 
 
@@ -63,6 +80,7 @@ def rows(request: LiveRequest, steps: set[int]) -> tuple[RequestRow, list[Messag
         text=request.text,
         stored=request.stored,
         upstream_at_ms=request.upstream_at_ms,
+        created_at=request.created_at,
         ended_at=request.ended_at,
     )
     messages = [_agent_row(request, step) for step in sorted(steps) if step != USER_STEP]
@@ -72,55 +90,46 @@ def rows(request: LiveRequest, steps: set[int]) -> tuple[RequestRow, list[Messag
                 uid=request.uid(USER_STEP),
                 request_id=request.request_id,
                 role=Role.USER,
-                state=_user_state(request),
+                state=_state(request, USER_STEP),
                 step=USER_STEP,
-                note=_note(request, USER_STEP),
+                note=note(request, USER_STEP),
             )
         )
     return own, messages
 
 
 def _agent_row(request: LiveRequest, step: int) -> MessageRow:
-    drawing = request.drawings[step]
-    bubble = next((b for b in request.thread.bubbles if b.step == step), Bubble(step=step))
+    drawing, bubble = request.drawings[step], _bubble(request, step)
     uid = request.uid(step)
     return MessageRow(
         uid=uid,
         request_id=request.request_id,
         role=Role.AGENT,
-        state=_agent_state(request, step),
+        state=_state(request, step),
         step=step,
         source=bubble.label,
         source_icon=bubble.source_icon,
         segments=[segment_to_json(segment) for segment in bubble.segments],
         html="" if bubble.empty else str(wrap_blocks(uid, drawing.blocks)),
         text=plain_text(bubble.segments),
-        note=_note(request, step),
+        note=note(request, step),
         created_at=drawing.created_at,
     )
 
 
-def _agent_state(request: LiveRequest, step: int) -> MessageState:
+def _bubble(request: LiveRequest, step: int) -> Bubble:
+    return next((b for b in request.thread.bubbles if b.step == step), Bubble(step=step))
+
+
+def _state(request: LiveRequest, step: int) -> MessageState:
     """Only the newest bubble carries how the request stands; the ones before are done."""
-    bubbles = request.thread.bubbles
-    if bubbles and step != bubbles[-1].step:
-        return MessageState.FINAL
-    return bubble_states(request.state)[1]
+    user, agent = bubble_states(request.state, answered=request.answered)
+    if step == USER_STEP:
+        return user
+    return agent if step == _last_shown(request) else MessageState.FINAL
 
 
-def _user_state(request: LiveRequest) -> MessageState:
-    return bubble_states(request.state, answered=request.answered)[0]
-
-
-def _note(request: LiveRequest, step: int) -> str:
-    """Why a request did not end well: on its last bubble that shows anything."""
-    if request.state not in RETRIABLE:
-        return ""
-    shown = [bubble.step for bubble in request.thread.bubbles if not bubble.empty]
-    place = shown[-1] if shown else USER_STEP
-    return reason_text(request.reason) if step == place else ""
-
-
-def _may_retry(request: LiveRequest, note: str) -> bool:
-    own = request.origin == Origin.USER and not request.retried
-    return own and bool(note) and request.state in RETRIABLE
+def _last_shown(request: LiveRequest) -> int:
+    """The last bubble that shows anything; the question where nothing was shown in answer."""
+    shown = (bubble.step for bubble in reversed(request.thread.bubbles) if not bubble.empty)
+    return next(shown, USER_STEP)

@@ -64,7 +64,8 @@ def changed_since(conversation_id: int, revision: int) -> Difference:
     now_at, cleared_at = Conversation.objects.values_list("revision", "cleared_revision").get(
         pk=conversation_id
     )
-    reset = revision < cleared_at
+    # A page that knows of more than there is comes from before the database was put back.
+    reset = not cleared_at <= revision <= now_at
     rows = _messages(conversation_id)
     manifest = list(
         rows.order_by("-seq", "-step").values_list("uid", "seq", "step")[:MANIFEST_SIZE]
@@ -99,6 +100,12 @@ def known_ids(conversation_id: int, request_ids: set[str]) -> set[str]:
     """Which of these requests are known here, finished or not."""
     rows = Request.objects.filter(conversation_id=conversation_id, request_id__in=request_ids)
     return set(rows.values_list("request_id", flat=True))
+
+
+def backfill_mark(conversation_id: int) -> int:
+    """What the agent-server dates at or before this (ms) and is unknown here was erased."""
+    rows = Conversation.objects.filter(pk=conversation_id)
+    return rows.values_list("backfill_after_ms", flat=True).first() or 0
 
 
 def bubbles_of(request: Request) -> list[BubbleView]:

@@ -14,11 +14,8 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.timezone import now
 
-from chat.display.blocks import render_user_text, wrap_blocks
-from chat.display.content import clean_text
 from chat.models import (
     Conversation,
-    LinkState,
     Message,
     MessageState,
     Origin,
@@ -26,7 +23,7 @@ from chat.models import (
     RequestState,
     Role,
 )
-from chat.transcript.store import create_user_message, message_uid
+from chat.transcript.store import create_user_message, prune
 
 
 class Fenced(Exception):  # noqa: N818 - it is a fact about the lease, not a fault
@@ -44,6 +41,7 @@ class RequestRow:
     text: str = ""
     stored: bool = True
     upstream_at_ms: int | None = None
+    created_at: datetime = field(default_factory=now)
     ended_at: datetime | None = None
 
 
@@ -79,84 +77,46 @@ def save(
     epoch: int,
     requests: Iterable[RequestRow],
     messages: Iterable[MessageRow],
-    history_cursor: int | None = None,
+    history_cursor: int,
 ) -> Saved:
     """Write what an owner holds in memory, if it still is the owner.
 
     A request that is gone from the database was cleared meanwhile: it is named in `gone`
-    and none of its bubbles is written, so nothing cleared comes back.
+    and none of its bubbles is written, so nothing cleared comes back. The log position belongs
+    to these rows: after a crash, what is missing here is read again from there.
     Raises `Fenced` when another process has taken over.
     """
     requests, messages = list(requests), list(messages)
     with transaction.atomic():
-        revision = _fenced_bump(conversation_id, epoch, history_cursor)
+        revision = fenced_bump(conversation_id, epoch, history_cursor=history_cursor)
         known = _save_requests(conversation_id, requests, revision)
         gone = {row.request_id for row in requests if row.stored} - known.keys()
         missing = {row.request_id for row in messages} - known.keys()
         known |= _places(conversation_id, missing - gone)
         gone |= missing - known.keys()
         _save_messages(conversation_id, messages, known, revision)
+    if not all(row.stored for row in requests):
+        prune(conversation_id)
     return Saved(revision, {rid: seq for rid, (_, seq) in known.items()}, gone)
 
 
-def set_upstream(conversation_id: int, epoch: int, upstream_id: str, name: str) -> None:
-    """Remember the upstream conversation as soon as it is joined."""
+def save_cursor(conversation_id: int, epoch: int, history_cursor: int) -> None:
+    """Remember how far the agent-server's log was merged; a page sees nothing of that.
+
+    Raises `Fenced` when another process has taken over.
+    """
     owned = Conversation.objects.filter(pk=conversation_id, owner_epoch=epoch)
-    if not owned.update(upstream_id=upstream_id, name=clean_text(name)[:256]):
+    if not owned.update(history_cursor=history_cursor):
         raise Fenced
 
 
-def set_link_state(conversation_id: int, epoch: int, state: LinkState, error: str) -> None:
-    """Where the link is, for the admin and for a page that is just being opened."""
-    owned = Conversation.objects.filter(pk=conversation_id, owner_epoch=epoch)
-    owned.update(link_state=state, link_error=error[:300])
+def fenced_bump(conversation_id: int, epoch: int, **changes: object) -> int:
+    """Begin a write that pages see, inside a transaction; gives the new revision.
 
-
-def orphan_transcript(conversation_id: int, epoch: int) -> int:
-    """Drop what belonged to an upstream conversation that no longer exists, and forget its id.
-
-    What the user sent and the agent-server never had stays: it goes to the new conversation.
+    Raises `Fenced` when another process has taken over.
     """
-    with transaction.atomic():
-        revision = _fenced_bump(conversation_id, epoch)
-        owned = Request.objects.filter(conversation_id=conversation_id)
-        waiting = owned.filter(state=RequestState.PENDING)
-        Message.objects.filter(conversation_id=conversation_id).exclude(
-            request__in=waiting
-        ).delete()
-        owned.exclude(pk__in=waiting).delete()
-        Message.objects.filter(conversation_id=conversation_id).update(revision=revision)
-        Conversation.objects.filter(pk=conversation_id).update(
-            cleared_revision=revision, upstream_id="", history_cursor=-1, backfill_after_ms=0
-        )
-    return revision
-
-
-def add_notice(conversation_id: int, epoch: int, text: str) -> int:
-    """A notice of the site itself, at the end of the transcript."""
-    with transaction.atomic():
-        revision = _fenced_bump(conversation_id, epoch)
-        conversation = Conversation.objects.get(pk=conversation_id)
-        uid = message_uid(conversation.key, "notice", conversation.next_seq)
-        Message.objects.create(
-            uid=uid,
-            conversation=conversation,
-            role=Role.NOTICE,
-            seq=conversation.next_seq,
-            html=wrap_blocks(uid, [render_user_text(text)]),
-            text=text,
-            revision=revision,
-        )
-        Conversation.objects.filter(pk=conversation_id).update(next_seq=F("next_seq") + 1)
-    return revision
-
-
-def _fenced_bump(conversation_id: int, epoch: int, history_cursor: int | None = None) -> int:
     owned = Conversation.objects.filter(pk=conversation_id, owner_epoch=epoch)
-    changes: dict[str, object] = {"revision": F("revision") + 1, "last_activity_at": now()}
-    if history_cursor is not None:
-        changes["history_cursor"] = history_cursor
-    if not owned.update(**changes):
+    if not owned.update(revision=F("revision") + 1, last_activity_at=now(), **changes):
         raise Fenced
     revision: int = owned.values_list("revision", flat=True).get()
     return revision
@@ -190,6 +150,7 @@ def _create_request(conversation_id: int, row: RequestRow, revision: int) -> tup
         state=row.state,
         reason=row.reason,
         upstream_at_ms=row.upstream_at_ms,
+        created_at=row.created_at,
         ended_at=row.ended_at,
     )
     Conversation.objects.filter(pk=conversation_id).update(next_seq=F("next_seq") + 1)

@@ -128,4 +128,5 @@ def create_user_message(
         html=wrap_blocks(uid, [render_user_text(request.text)]),
         text=request.text,
         revision=revision,
+        created_at=request.created_at,
     )

@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 
 from chat.agentserver.decode import decode_event
-from chat.agentserver.events import AppendDisplay, CommandComplete, Event, Json
+from chat.agentserver.events import (
+    AppendDisplay,
+    CommandComplete,
+    Event,
+    FeedbackChanged,
+    HideChanged,
+    InteractionCancelled,
+    InteractionRequested,
+    InteractionResolved,
+    Json,
+    SetDisplay,
+)
 from chat.agentserver.log import LogEntry, decode_log, is_logged, newest_seq, oldest_seq
 from tests.agentserver.test_recordings import lines
 from tests.shared import SHARED, requires_shared
 
-DECODED = ("UserRequest", "DisplayInfo", "SetDisplay", "AppendDisplay", "CommandComplete")
+NOT_DECODED = FeedbackChanged | HideChanged
 
 
 def live_and_logged(name: str, number: int) -> tuple[list[Event], list[LogEntry]]:
@@ -35,10 +46,14 @@ def live_and_logged(name: str, number: int) -> tuple[list[Event], list[LogEntry]
 def says(event: Any) -> tuple[str, Json, Json]:
     """What must be the same in both; a completion is logged without its error."""
     kind = type(event).__name__
-    if hasattr(event, "message"):
+    if isinstance(event, SetDisplay | AppendDisplay):
         return kind, event.message.ref.key, (event.message.content, getattr(event, "mode", None))
     if isinstance(event, CommandComplete):
         return kind, event.ref.key, None
+    if isinstance(event, InteractionRequested):
+        return kind, event.interaction_id, (event.message, event.choices, event.default_id)
+    if isinstance(event, InteractionResolved | InteractionCancelled):
+        return kind, event.interaction_id, getattr(event, "response", None)
     return kind, event.ref.key, getattr(event, "text", None) or event.source
 
 
@@ -49,7 +64,7 @@ def says(event: Any) -> tuple[str, Json, Json]:
 )
 def test_a_history_repeats_the_logged_events(name: str, number: int) -> None:
     live, logged = live_and_logged(name, number)
-    said = [says(event) for event in live if is_logged(event) and type(event).__name__ in DECODED]
+    said = [says(event) for event in live if is_logged(event) and not isinstance(event, NOT_DECODED)]
     assert [says(entry.event) for entry in logged] == said
     assert [entry.seq for entry in logged] == sorted(entry.seq for entry in logged)
     assert said

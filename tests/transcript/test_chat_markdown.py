@@ -6,14 +6,14 @@ import pytest
 
 from chat.agentserver.events import AgentMessage, AppendDisplay, RequestRef, SetDisplay
 from chat.display.content import Segment
-from chat.transcript.live import change
+from chat.transcript.effects import change
 from chat.transcript.live_request import LiveRequest
 
 REF = RequestRef(request_id="r")
 
 
 def shown(content: object, source: str) -> list[Segment]:
-    live = LiveRequest("key", "r", seq=1, stored=True)
+    live = LiveRequest("key", "r")
     change(live, AppendDisplay(message=AgentMessage(content, REF, source), mode="inline"))
     return live.thread.bubbles[0].segments
 
@@ -25,7 +25,7 @@ def test_what_the_chat_agent_says_is_markdown() -> None:
 
 
 def test_its_final_answer_is_markdown_too() -> None:
-    live = LiveRequest("key", "r", seq=1, stored=True)
+    live = LiveRequest("key", "r")
     change(
         live, SetDisplay(message=AgentMessage({"type": "text", "content": "**b**"}, REF, "chat"))
     )

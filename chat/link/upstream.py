@@ -1,0 +1,164 @@
+"""One socket to the agent-server: opened, joined, settled, and used until it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import structlog
+from django.conf import settings
+
+from chat.agentserver.client import AgentServerClient, Joined
+from chat.agentserver.errors import ConnectionLost
+from chat.agentserver.events import Event
+from chat.db import in_db
+from chat.link import joining
+from chat.link.flusher import Flusher
+from chat.link.intake import Intake
+from chat.link.outbox import Outbox
+from chat.models import Conversation, LinkState
+from chat.transcript import conversations
+from chat.transcript.live import LiveTranscript
+from chat.transcript.live_request import LiveRequest
+
+FRAME_TOO_BIG = 1009
+MAX_FRAME_BYTES = 16 * 2**20
+
+REPLACED_NOTICE = (
+    "The earlier conversation no longer exists on the agent-server. This is a new one."
+)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Belongings:
+    """What a link keeps from one socket to the next.
+
+    `erased` are requests whose transcript is gone and that are still to be stopped.
+    """
+
+    conversation: Conversation
+    epoch: int
+    live: LiveTranscript
+    intake: Intake
+    flusher: Flusher
+    upstream_id: str
+    log_unreadable: bool = False
+    erased: dict[str, LiveRequest] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Upstream:
+    """Made anew for every attempt, so that nothing an old socket says can reach a newer one
+    (Invariant 11). `show` is told where it is.
+    """
+
+    def __init__(self, mine: Belongings, show: Callable[[LinkState], Awaitable[None]]) -> None:
+        self._mine = mine
+        self._show = show
+        self._lost: ConnectionLost | None = None
+        self._ended = False
+        self.joined_at: float | None = None
+        """When it was joined (the loop's time)."""
+        self._client = AgentServerClient(
+            settings.TYPEAGENT_SERVER_URL,
+            token=settings.TYPEAGENT_TUNNEL_TOKEN,
+            on_event=self._take,
+            on_close=self._closed,
+            connect_timeout_s=settings.AGENT_CONNECT_TIMEOUT_S,
+            invoke_timeout_s=settings.AGENT_INVOKE_TIMEOUT_S,
+            ping_interval_s=settings.AGENT_PING_INTERVAL_S,
+            max_frame_bytes=MAX_FRAME_BYTES,
+        )
+
+    async def run(self) -> None:
+        """Until the connection is lost or of no more use, which is raised: an `AgentServerError`,
+        `Fenced`, or a database error. May be cancelled at any moment.
+        """
+        self._mine.intake.hold()
+        try:
+            await self._client.connect()
+            await self._show(LinkState.JOINING)
+            joined = await self._join()
+            await self._settle(joined)
+            self.joined_at = asyncio.get_running_loop().time()
+            await self._show(LinkState.JOINED)
+            await self._send(joined.conversation_id)
+        except ConnectionLost:
+            if self._lost is not None and self._lost.code == FRAME_TOO_BIG:
+                raise self._lost from None
+            raise
+        finally:
+            self._ended = True
+            self._mine.intake.hold()
+            await self._client.close()
+
+    async def _join(self) -> Joined:
+        """The saved conversation, else the user's default one, whose id is saved at once."""
+        mine = self._mine
+        if mine.upstream_id:
+            joined = await joining.join_saved(self._client, mine.upstream_id)
+            if joined is not None:
+                return joined
+            await self._drop_transcript()
+        joined = await joining.join_default(self._client, mine.conversation, mine.epoch)
+        mine.upstream_id = joined.conversation_id
+        mine.intake.keep_only(joined.conversation_id)
+        return joined
+
+    async def _drop_transcript(self) -> None:
+        """The dead id is forgotten before the fallback: it is taken once (DESIGN)."""
+        mine = self._mine
+        await mine.flusher.flush()
+        await in_db(
+            conversations.orphan_transcript, mine.conversation.pk, mine.epoch, REPLACED_NOTICE
+        )
+        mine.upstream_id = ""
+        mine.intake.restart()
+        mine.live.restart()
+        await mine.flusher.keeper.refresh()
+        mine.erased.clear()  # they went with it
+
+    async def _settle(self, joined: Joined) -> None:
+        mine = self._mine
+        await mine.intake.looked_up()
+        if mine.log_unreadable:
+            mine.log_unreadable = False
+            joining.settle_by_queue(joined, mine.live, mine.intake.held)
+            mine.intake.release(0)
+            return
+        settled = await joining.settle(
+            self._client,
+            joined,
+            mine.live,
+            conversation_id=mine.conversation.pk,
+            cursor=mine.intake.cursor,
+            held=mine.intake.held,
+        )
+        mine.intake.merged(settled.newest)
+        mine.intake.release(settled.logged)
+
+    async def _send(self, upstream_id: str) -> None:
+        """Hand in what waits, whenever something may."""
+        mine = self._mine
+        outbox = Outbox(self._client, upstream_id, mine.live, mine.erased)
+        mine.wake.set()
+        while True:
+            await mine.wake.wait()
+            mine.wake.clear()
+            if self._lost is not None:
+                raise self._lost
+            await outbox.drain()
+            mine.flusher.wake()
+
+    def _take(self, event: Event) -> None:
+        if not self._ended:
+            self._mine.intake.take(event)
+
+    def _closed(self, code: int | None) -> None:
+        log.info("upstream closed", code=code)
+        if not self._ended:
+            self._lost = ConnectionLost(code)
+            self._mine.wake.set()

@@ -1,0 +1,119 @@
+"""A hub, agent-servers, a conversation and pages, all in the loop of the test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from channels.layers import get_channel_layer
+from pytest_django import Settings
+
+from chat.agentserver.events import Json
+from chat.db import in_db
+from chat.link import tasks
+from chat.link.hub import Hub
+from chat.models import Conversation
+from chat.transcript import store
+from tests.agentserver.scripted import ScriptedServer
+from tests.link.directed import DirectedAgent
+from tests.link.page import Page
+from tests.link.wait import until
+from tests.transcript import make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+type Say = Callable[..., Awaitable[str]]
+
+
+@pytest.fixture(autouse=True)
+def _quick(settings: Settings) -> None:
+    settings.OWNER_TTL_S = 1.5
+    settings.AGENT_CONNECT_TIMEOUT_S = 2
+    settings.AGENT_INVOKE_TIMEOUT_S = 5
+    settings.LINK_LINGER_S = 60
+
+
+@pytest.fixture(autouse=True)
+async def _nothing_is_left() -> AsyncIterator[None]:
+    """No task survives a test, and no channel is left in a group."""
+    before = asyncio.all_tasks()
+    yield
+    await until(lambda: not tasks._running, f"no task is left: {tasks._running}")
+    await until(lambda: not asyncio.all_tasks() - before - {asyncio.current_task()})
+    await get_channel_layer().flush()
+
+
+@pytest.fixture
+async def conversation(transactional_db: None) -> Conversation:
+    return await in_db(make.conversation, "alice")
+
+
+@pytest.fixture
+async def agent(tmp_path: Path, settings: Settings) -> AsyncIterator[DirectedAgent]:
+    """An agent-server that behaves, with output that the test directs."""
+    async with DirectedAgent(tmp_path / "agent").serving() as agent:
+        settings.TYPEAGENT_SERVER_URL = agent.server.url
+        yield agent
+
+
+@pytest.fixture
+async def scripted(settings: Settings) -> AsyncIterator[ScriptedServer]:
+    """An agent-server that misbehaves as the test says."""
+    answers: dict[str, Json] = {
+        "getDisplayHistory": [],
+        "listConversations": [],
+        "createConversation": {"conversationId": "c1", "name": "made"},
+    }
+    async with ScriptedServer(answers) as server:
+        settings.TYPEAGENT_SERVER_URL = server.url
+        yield server
+
+
+@pytest.fixture
+async def make_hub(transactional_db: None) -> AsyncIterator[Callable[[], Awaitable[Hub]]]:
+    """Makes hubs, each as if in a process of its own."""
+    async with AsyncExitStack() as stack:
+
+        async def make_one() -> Hub:
+            hub = Hub()
+            await hub.start()
+            stack.push_async_callback(hub.stop)
+            return hub
+
+        yield make_one
+
+
+@pytest.fixture
+async def hub(make_hub: Callable[[], Awaitable[Hub]]) -> Hub:
+    return await make_hub()
+
+
+@pytest.fixture
+async def open_page(
+    hub: Hub, conversation: Conversation
+) -> AsyncIterator[Callable[..., Awaitable[Page]]]:
+    """Opens pages, of the conversation and in the hub unless told otherwise."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one(of: Conversation = conversation, *, at: Hub = hub) -> Page:
+            page = await Page(at, of.pk).open()
+            stack.push_async_callback(page.close)
+            return page
+
+        yield open_one
+
+
+@pytest.fixture
+async def say(hub: Hub, conversation: Conversation) -> Say:
+    """Sends a message as the form does; gives the id of the request."""
+
+    async def say_it(text: str, *, of: Conversation = conversation, at: Hub = hub) -> str:
+        request = await in_db(store.accept, of, text, str(uuid4()))
+        await at.ask(of.pk, {"type": "owner.poke"})
+        return request.request_id
+
+    return say_it

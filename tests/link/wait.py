@@ -1,0 +1,27 @@
+"""Waiting for what happens in another task, without guessing how long it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+PATIENCE_S = 10.0
+"""What has not happened after this never happens."""
+
+LOOK_EVERY_S = 0.005
+
+
+async def until(condition: Callable[[], Any], what: str = "") -> Any:
+    """The first true value of the condition, which may also be asynchronous."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                found = condition()
+                value = await found if inspect.isawaitable(found) else found
+                if value:
+                    return value
+                await asyncio.sleep(LOOK_EVERY_S)
+    except TimeoutError:
+        raise AssertionError(f"never happened: {what or inspect.getsource(condition)}") from None
