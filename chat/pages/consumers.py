@@ -161,14 +161,10 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             log.debug("page is gone", error=type(error).__name__)
 
     async def _attach(self) -> None:
-        """Until answered: the layer may lose the question as well as the answer.
-
-        A page that goes while its conversation is being claimed must not leave it half claimed.
-        """
+        """Until answered: the layer may lose the question as well as the answer."""
         assert self.conversation is not None  # noqa: S101 - reattach made sure
         while (here := hub.current()) is not None:
-            asking = here.attach(self.conversation.pk, self.channel_name, self._revision)
-            await asyncio.shield(spawn(asking, name="ask the owner"))
+            await here.attach(self.conversation.pk, self.channel_name, self._revision)
             await asyncio.sleep(ATTACH_AGAIN_S)
 
     async def _watch_session(self) -> None:
