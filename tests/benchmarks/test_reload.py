@@ -36,13 +36,15 @@ WATCH = f"""(() => {{
   requestAnimationFrame(look);
 }})()"""
 
-FILL = f"""
+FILL = (
+    f"""
 NEWEST = {NEWEST!r}
-""" + """
+"""
+    + """
 from django.contrib.auth.models import User
 from chat.display.blocks import render_exact, wrap_blocks
 from chat.display.content import Segment
-from chat.localagent.commands.demo import demo_text
+from chat.localagent import demo_text
 from chat.models import Conversation, Message
 conversation = Conversation.objects.get(user__username="local")
 answer = demo_text(1000)
@@ -57,6 +59,7 @@ for number in range(200):
     )
 Conversation.objects.filter(pk=conversation.pk).update(next_seq=1000, revision=1)
 """
+)
 
 
 class StaticFiles(BaseHTTPRequestHandler):

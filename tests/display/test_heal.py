@@ -13,7 +13,7 @@ from chat.display.blocks import render_exact
 from chat.display.content import Segment
 from chat.display.heal import heal
 from chat.display.stream import StreamRenderer
-from chat.localagent.commands.demo import demo_text
+from chat.localagent import demo_text
 
 ANSWER = """\
 # Title here

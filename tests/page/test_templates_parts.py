@@ -95,19 +95,6 @@ def test_a_count_down_says_which_link_is_down() -> None:
     assert text_of(markup) == "Agent-server unreachable. Reconnecting in 3 s Retry now"
 
 
-def test_a_manifest_lists_what_the_server_has() -> None:
-    markup = part("manifest", uids="u1 u2", first_order="000000000001.000", reset=True)
-    manifest = Elements(markup).by_id("manifest")
-    assert manifest["hx-swap-oob"] == "manifest:#transcript"
-    assert manifest["data-uids"] == "u1 u2"
-    assert manifest["data-first-order"] == "000000000001.000"
-    assert manifest["data-reset"] == "1"
-
-
-def test_what_is_announced_is_text() -> None:
-    assert "&lt;b&gt;" in part("announce", text="<b>")
-
-
 def test_a_part_that_replaces_another_is_marked_so() -> None:
     for markup in (
         part("revision", revision=9),
