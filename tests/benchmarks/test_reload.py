@@ -40,7 +40,7 @@ FILL = (
     f"""
 NEWEST = {NEWEST!r}
 """
-    + """
+    """
 from django.contrib.auth.models import User
 from chat.display.blocks import render_exact, wrap_blocks
 from chat.display.content import Segment
