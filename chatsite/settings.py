@@ -189,9 +189,7 @@ AXES_VERBOSE = False
 
 # What a browser is told
 
-SESSION_COOKIE_NAME = "chat_session"
 SESSION_COOKIE_AGE = 30 * 24 * 3600  # seconds
-CSRF_COOKIE_NAME = "chat_csrf"
 CSRF_FAILURE_VIEW = "chat.pages.errors.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = TRUST_PROXY and not DEBUG
 X_FRAME_OPTIONS = "DENY"

@@ -160,7 +160,7 @@
   /* Every request of the page: what is wrong is said, and by the server's words if it gave any */
   main.addEventListener("htmx:configRequest", (event) => {
     const { headers, parameters, elt } = event.detail;
-    const cookie = document.cookie.match(/(?:^|; )chat_csrf=([^;]+)/);
+    const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
     if (cookie) {
       // The cookie is newer than the page when someone logged in elsewhere meanwhile.
       headers["X-CSRFToken"] = cookie[1];

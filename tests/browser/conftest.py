@@ -23,7 +23,7 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
     "has_touch": True,
 }
-SESSION_COOKIE = "chat_session"
+SESSION_COOKIE = "sessionid"
 BATCH = 24
 NEW_PEOPLE = """
 import json

@@ -66,7 +66,7 @@ async def test_c54_a_form_of_an_old_tab_is_refused_afterwards(
     web: Client, chat: Conversation, owner: FakeOwner, open_socket: OpenSocket
 ) -> None:
     old = Client()
-    old.cookies["chat_session"] = str(web.session.session_key)
+    old.cookies["sessionid"] = str(web.session.session_key)
     tab = await open_socket(SOCKET, web).open()
     await on_the_site(web.post, LOGOUT)
     await tab.until_closed()

@@ -25,7 +25,7 @@ def address(visitor: Visitor, path: str = "") -> str:
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", None])
 async def test_c55_another_sites_page_gets_a_403(visitor: Visitor, origin: str | None) -> None:
-    headers = {"Cookie": f"chat_session={visitor.session}"}
+    headers = {"Cookie": f"sessionid={visitor.session}"}
     if origin is not None:
         headers["Origin"] = origin
     with pytest.raises(InvalidStatus) as refused:
@@ -41,7 +41,7 @@ async def test_c55_another_sites_page_gets_a_403(visitor: Visitor, origin: str |
 async def test_a_close_code_says_why(
     visitor: Visitor, path: str, signed_in: bool, code: int
 ) -> None:
-    cookies = {"Cookie": f"chat_session={visitor.session}"} if signed_in else {}
+    cookies = {"Cookie": f"sessionid={visitor.session}"} if signed_in else {}
     headers = {**cookies, "Origin": visitor.site.url}
     async with (
         asyncio.timeout(WAIT_S),

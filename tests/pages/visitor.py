@@ -85,13 +85,13 @@ class Visitor:
         return connect(
             address,
             origin=self.site.url,  # type: ignore[arg-type]
-            additional_headers={"Cookie": f"chat_session={self.session}"},
+            additional_headers={"Cookie": f"sessionid={self.session}"},
             proxy=None,
             compression=None,
         )
 
     def _ask(self, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
-        kept = {cookie.name: cookie.value for cookie in self._jar} | {"chat_session": self.session}
+        kept = {cookie.name: cookie.value for cookie in self._jar} | {"sessionid": self.session}
         cookie = "; ".join(f"{name}={text}" for name, text in kept.items())
         request = urllib.request.Request(
             self.site.url + path, body, {**headers, "Cookie": cookie, "Origin": self.site.url}
