@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
-from chat.localagent import LocalAgent
-from chat.localagent.commands import COMMANDS
-from chat.localagent.commands.table import Command
+import pytest
+
+from chat.localagent import LocalAgent, conversation
+from chat.localagent.commands import run_command
 from chat.localagent.context import Aborted, CommandContext, markdown
 from chat.localagent.wire import Json, WireError
 from tests.processes import PATIENCE_S
 
-COMMAND = ("told",)
+COMMAND = "@told "
 
 
 class Part:
@@ -87,18 +88,20 @@ class Director:
         self._news = threading.Condition()
         self._parts: dict[str, Part] = {}
         self._begun: Counter[str] = Counter()
+        self._patch = pytest.MonkeyPatch()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> Self:
         """Serve on a free port of loopback."""
-        COMMANDS[COMMAND] = Command("test", ["told"], self._told)
+        # Not an entry of the table of commands, which other tests hold to what is listed there.
+        self._patch.setattr(conversation, "run_command", self._run_command)
         self._thread.start()
         assert self._ready.wait(PATIENCE_S)
         return self
 
     def stop(self) -> None:
         """End all of it at once."""
-        del COMMANDS[COMMAND]
+        self._patch.undo()
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(PATIENCE_S)
 
@@ -128,9 +131,14 @@ class Director:
         finally:
             release.set()
 
-    async def _told(self, context: CommandContext, rest: str) -> None:
+    async def _run_command(self, context: CommandContext) -> None:
+        text = context.request.text
+        if not text.startswith(COMMAND):
+            await run_command(context)
+            return
+        context.begin("test", ["told"])
         part = Part(context)
-        name = rest.strip()
+        name = text.removeprefix(COMMAND).strip()
         with self._news:
             self._parts[name] = part
             self._begun[name] += 1
