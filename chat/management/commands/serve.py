@@ -15,6 +15,8 @@ from chat.management.embedded import EmbeddedAgent
 
 MAX_FRAME_BYTES = 64 * 1024
 """Far more than what a page ever sends over its WebSocket."""
+MAX_MESSAGE_BYTES = 64 * 2**20
+"""This limit counts for what is sent too, which may be a whole answer of 16 MiB as HTML."""
 
 
 class Command(BaseCommand):
@@ -76,7 +78,7 @@ class Command(BaseCommand):
             application,
             # Twisted takes a copy of the descriptor and closes this one.
             endpoints=[f"fd:fileno={listener.detach()}"],
-            websocket_max_message_size=MAX_FRAME_BYTES,
+            websocket_max_message_size=MAX_MESSAGE_BYTES,
             websocket_max_frame_size=MAX_FRAME_BYTES,
             verbosity=0,
             server_name="",
