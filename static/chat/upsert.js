@@ -18,7 +18,7 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "copy";
-      button.textContent = "Copy";
+      button.ariaLabel = "Copy"; // drawn by the style sheet: the text of an answer is the answer only
       pre.after(button);
     }
   }
@@ -135,9 +135,9 @@
     const button = event.target.closest(".copy");
     if (!button) return;
     copy(button.previousElementSibling.textContent).then(
-      () => (button.textContent = "Copied!"),
-      () => (button.textContent = "Not copied"),
+      () => (button.ariaLabel = "Copied!"),
+      () => (button.ariaLabel = "Not copied"),
     );
-    setTimeout(() => (button.textContent = "Copy"), COPIED_MS);
+    setTimeout(() => (button.ariaLabel = "Copy"), COPIED_MS);
   });
 })();

@@ -21,14 +21,10 @@ ENDED = re.compile("final|cancelled|interrupted|failed")
 
 VISIBLE_TEXT = """
 function visibleText(body) {
-  const copies = body.querySelectorAll(".copy");
-  for (const copy of copies) copy.style.display = "none";
-  const text = body.innerText.replace(/\\s+/g, " ").trim();
-  for (const copy of copies) copy.style.display = "";
-  return text;
+  return body.innerText.replace(/\\s+/g, " ").trim();
 }
 """
-"""What a reader sees of a body, whatever the spaces, and without the copy buttons."""
+"""What a reader sees of a body, whatever the spaces."""
 
 READ_BUBBLES = (
     "messages => {"

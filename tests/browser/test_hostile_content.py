@@ -66,8 +66,7 @@ root => {
     if (inBody && element.matches("form, button:not(.copy)")) found.push(element.outerHTML);
     for (const {name, value} of element.attributes) {
       const at = `${element.tagName} ${name}=${value}`;
-      const ours = name === "style" && element.matches(".copy"); // from reading what is visible
-      if (name.startsWith("on") || (!ours && /^(srcdoc|style|srcset|formaction)$/.test(name)))
+      if (name.startsWith("on") || /^(srcdoc|style|srcset|formaction)$/.test(name))
         found.push(at);
       if (/^(data-)?(hx|ws|sse)-/.test(name) && inBody && element !== inBody) found.push(at);
       if (/^(href|xlink:href|action)$/.test(name) && inBody && !/^(https?|mailto):/.test(value))
