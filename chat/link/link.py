@@ -21,7 +21,7 @@ from chat.link.intake import Intake
 from chat.link.keeper import Keeper
 from chat.link.publisher import Publisher
 from chat.link.status import Status
-from chat.link.tasks import cancelled, spawn
+from chat.link.tasks import cancelled, spawn, tolerantly
 from chat.link.upstream import FRAME_TOO_BIG, Belongings, Upstream
 from chat.models import Conversation, LinkState, Origin
 from chat.transcript import conversations
@@ -194,7 +194,7 @@ class Link:
         except ConnectionLost as lost:
             if lost.code == FRAME_TOO_BIG:
                 self._mine.log_unreadable = True
-                await self._note(TOO_BIG_NOTICE)
+                await self._tell_of_size()
         except AgentServerError as failure:
             return Status(LinkState.LOST, str(failure))
         except Exception:
@@ -248,16 +248,16 @@ class Link:
         self.flusher.status = status
         self.flusher.wake()
         pk, epoch = self.conversation.pk, self.epoch
-        try:
-            await in_db(conversations.set_link_state, pk, epoch, status.state, status.error)
-        except Exception as error:
-            log.warning("link state not saved", error=type(error).__name__)
+        saving = in_db(conversations.set_link_state, pk, epoch, status.state, status.error)
+        await tolerantly(saving, "link state")
 
-    async def _note(self, text: str) -> None:
-        try:
-            await in_db(conversations.add_notice, self.conversation.pk, self.epoch, text)
-        except Exception as error:
-            log.warning("notice not saved", error=type(error).__name__)
+    async def _tell_of_size(self) -> None:
+        """Once: the log, which has it too, may be met again at every join."""
+        if self._mine.told_so:
+            return
+        self._mine.told_so = True
+        pk, epoch = self.conversation.pk, self.epoch
+        await tolerantly(in_db(conversations.add_notice, pk, epoch, TOO_BIG_NOTICE), "notice")
         self.poke()
 
     # What the database told

@@ -36,7 +36,8 @@ log = structlog.get_logger(__name__)
 class Belongings:
     """What a link keeps from one socket to the next.
 
-    `erased` are requests whose transcript is gone and that are still to be stopped.
+    `log_unreadable`: it holds something too large, so the next join does without it. `told_so`:
+    the user was told. `erased`: requests whose transcript is gone, still to be stopped.
     """
 
     conversation: Conversation
@@ -46,6 +47,7 @@ class Belongings:
     flusher: Flusher
     upstream_id: str
     log_unreadable: bool = False
+    told_so: bool = False
     erased: dict[str, LiveRequest] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -124,6 +126,7 @@ class Upstream:
     async def _settle(self, joined: Joined) -> None:
         mine = self._mine
         await mine.intake.looked_up()
+        await mine.flusher.keeper.refresh()  # a stop that nobody told of must not be sent first
         if mine.log_unreadable:
             mine.log_unreadable = False
             joining.settle_by_queue(joined, mine.live, mine.intake.held)
@@ -137,6 +140,7 @@ class Upstream:
             cursor=mine.intake.cursor,
             held=mine.intake.held,
         )
+        mine.told_so = False
         mine.intake.merged(settled.newest)
         mine.intake.release(settled.logged)
 

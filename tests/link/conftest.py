@@ -14,7 +14,8 @@ from pytest_django import Settings
 
 from chat.agentserver.events import Json
 from chat.db import in_db
-from chat.link import tasks
+from chat.link import hub as hub_module
+from chat.link import link, tasks
 from chat.link.hub import Hub
 from chat.models import Conversation
 from chat.transcript import store
@@ -24,14 +25,16 @@ from tests.link.page import Page
 from tests.link.wait import until
 from tests.transcript import make
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 type Say = Callable[..., Awaitable[str]]
+type OpenPage = Callable[..., Awaitable[Page]]
 
 
 @pytest.fixture(autouse=True)
-def _quick(settings: Settings) -> None:
-    settings.OWNER_TTL_S = 1.5
+def _quick(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "RETRY_FIRST_S", 0.02)
+    # Often, so that what a poke did not tell is soon found; but slow to fence on a busy machine.
+    settings.OWNER_TTL_S = 12
+    monkeypatch.setattr(hub_module, "BEATS_PER_TTL", 60)
     settings.AGENT_CONNECT_TIMEOUT_S = 2
     settings.AGENT_INVOKE_TIMEOUT_S = 5
     settings.LINK_LINGER_S = 60
@@ -42,9 +45,9 @@ async def _nothing_is_left() -> AsyncIterator[None]:
     """No task survives a test, and no channel is left in a group."""
     before = asyncio.all_tasks()
     yield
-    await until(lambda: not tasks._running, f"no task is left: {tasks._running}")
-    await until(lambda: not asyncio.all_tasks() - before - {asyncio.current_task()})
     await get_channel_layer().flush()
+    await until(lambda: not tasks._running, "no task is left")
+    await until(lambda: not asyncio.all_tasks() - before - {asyncio.current_task()})
 
 
 @pytest.fixture
@@ -60,6 +63,11 @@ async def agent(tmp_path: Path, settings: Settings) -> AsyncIterator[DirectedAge
         yield agent
 
 
+def accept(text: str, *args: Json) -> Json:
+    """The answer to a submit that is taken."""
+    return {"ok": True, "entry": {"requestId": args[3], "text": text, "state": "running"}}
+
+
 @pytest.fixture
 async def scripted(settings: Settings) -> AsyncIterator[ScriptedServer]:
     """An agent-server that misbehaves as the test says."""
@@ -67,6 +75,9 @@ async def scripted(settings: Settings) -> AsyncIterator[ScriptedServer]:
         "getDisplayHistory": [],
         "listConversations": [],
         "createConversation": {"conversationId": "c1", "name": "made"},
+        "submitCommand": accept,
+        "cancelCommand": {"kind": "cancelled_running"},
+        "respondToInteraction": None,
     }
     async with ScriptedServer(answers) as server:
         settings.TYPEAGENT_SERVER_URL = server.url

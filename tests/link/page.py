@@ -97,6 +97,7 @@ class Page:
         self.seen: defaultdict[str, list[str]] = defaultdict(list)
         self.pushes: list[dict[str, Any]] = []
         self.syncs = 0
+        self.closed = False
         self.deaf = False
         """Lose every push from now on, as a layer may."""
         self._epoch: int | None = None
@@ -111,17 +112,27 @@ class Page:
         self.hub.page_opened(self.conversation_id, self)
         self._listening = asyncio.create_task(self._listen())
         self.reattach()
-        await until(lambda: self.syncs > 0, "the page is attached")
+        try:
+            await until(lambda: self.syncs > 0, "the page is attached")
+        except AssertionError:
+            await self.close()
+            raise
         return self
 
     async def close(self) -> None:
-        assert not self._listening.done() or self._listening.result()
+        """Idempotent. Raises what was wrong with a push, if anything was."""
+        if self.closed:
+            return
+        self.closed = True
         await self.hub.page_closed(self.conversation_id, self)
         await get_channel_layer().group_discard(group_name(self.conversation_id), self._channel)
+        failure = self._listening.exception() if self._listening.done() else None
         for task in (self._listening, self._attaching):
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task])
+        if failure is not None:
+            raise failure
 
     def reattach(self) -> None:
         self._held = []
@@ -137,15 +148,20 @@ class Page:
         """All that stands on the page, from the top."""
         return [bubble.text for bubble in self.order]
 
-    def question(self, request_id: str) -> Shown | None:
-        return next((b for b in self.of(request_id) if b.role == "user"), None)
-
     def answers(self, request_id: str) -> list[Shown]:
         return [bubble for bubble in self.of(request_id) if bubble.role == "agent"]
 
     def text(self, request_id: str) -> str:
         """What is shown in answer."""
         return "\n".join(bubble.text for bubble in self.answers(request_id))
+
+    def state(self, request_id: str) -> str:
+        """Of the question; empty while it is not there."""
+        return next((b.state for b in self.of(request_id) if b.role == "user"), "")
+
+    def answer_state(self, request_id: str) -> str:
+        """Of the first bubble of the answer; empty while it is not there."""
+        return next((b.state for b in self.answers(request_id)), "")
 
     def shows(self, request_id: str, answer: str) -> bool:
         return self.text(request_id) == answer

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
 
 from chat.db import in_db
 from chat.models import Conversation, Message, Request
-from tests.link.conftest import Say
+from tests.link.conftest import OpenPage, Say
 from tests.link.directed import DirectedAgent
-from tests.link.page import Page
 from tests.link.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-type OpenPage = Callable[..., Awaitable[Page]]
 
 
 async def states(request_id: str) -> list[str]:
@@ -39,7 +35,7 @@ async def test_a_question_is_answered_on_every_page(
     part.append("Hello ", "wor", "ld")
     for page in pages:
         await until(partial(page.shows, asked, "Hello world"))
-        assert page.answers(asked)[0].state == "streaming"
+        assert page.answer_state(asked) == "streaming"
         assert page.running
     part.finish()
     for page in pages:

@@ -1,0 +1,306 @@
+"""What the agent-server's log and queue say after a join, merged into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pytest
+
+from chat.agentserver.events import Event, InteractionResolved, QueueEntry, QueueSnapshot
+from chat.models import RequestState
+from chat.transcript import history
+from chat.transcript.effects import NOT_COMPLETED
+from chat.transcript.history import Account
+from chat.transcript.live import LiveTranscript
+from tests.transcript.told import (
+    append,
+    asked,
+    cancelled,
+    complete,
+    display,
+    drawn,
+    entry,
+    info,
+    question,
+    queued,
+    row,
+    started,
+    tell,
+    transcript,
+    words,
+)
+
+AT = 1_700_000_000_000
+"""When the log of these tests begins (ms)."""
+
+
+def account(
+    *log: Event,
+    alive: Iterable[QueueEntry] = (),
+    pending: Iterable[Event] = (),
+    since: Iterable[Event] = (),
+    logged: int = 0,
+    first: int = 0,
+) -> Account:
+    entries = list(alive)
+    running = next((e for e in entries if e.state == "running"), None)
+    waiting = tuple(e for e in entries if e is not running)
+    return history.account_of(
+        [(first + seq, AT + seq, event) for seq, event in enumerate(log)],
+        QueueSnapshot(running, waiting) if entries else None,
+        pending,  # type: ignore[arg-type]
+        since=list(since),
+        logged=logged,
+    )
+
+
+def take_in(
+    live: LiveTranscript,
+    told: Account,
+    *,
+    after_seq: int = -1,
+    oldest_ms: int = 0,
+    limit: int = 200,
+    known: Iterable[str] = (),
+) -> LiveTranscript:
+    """As a join does it."""
+    fresh = history.unknown(live, told, after_seq=after_seq, oldest_ms=oldest_ms, limit=limit)
+    history.settle(live, told)
+    history.backfill(live, told, [name for name in fresh if name not in set(known)])
+    return live
+
+
+def state(live: LiveTranscript, key: str) -> str:
+    return live.requests[key].state
+
+
+RUN = (started("r"), asked("r", "q"), info("r", "test"), append("r", "one "), append("r", "two"))
+SHORT = (asked("r", "q"), append("r", "text", "block"), complete("r"))
+
+
+def test_what_completed_between_the_join_and_the_log_is_final() -> None:
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), account(*SHORT))
+    assert state(live, "r") == RequestState.FINAL
+    assert words(live.requests["r"]) == ["text"]
+
+
+def test_what_the_queue_has_goes_on() -> None:
+    rows = [row("r", seq=1), row("s", seq=2)]
+    told = account(asked("r", "q"), alive=[entry("r", running=True), entry("s")])
+    live = take_in(transcript(*rows), told)
+    assert (state(live, "r"), state(live, "s")) == ("running", "sent")
+
+
+def test_what_was_never_handed_in_stays_to_be_sent() -> None:
+    assert state(take_in(transcript(row("r")), account()), "r") == RequestState.PENDING
+
+
+def test_what_was_handed_in_and_is_in_the_log_is_not_sent_again() -> None:
+    live = take_in(transcript(row("r")), account(*SHORT))
+    assert state(live, "r") == RequestState.FINAL
+
+
+def test_c11_what_was_begun_and_is_nowhere_was_cut_off_by_a_restart() -> None:
+    told = account(asked("r", "q"), append("r", "half an ans"))
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), told)
+    assert state(live, "r") == RequestState.INTERRUPTED
+    assert words(live.requests["r"]) == ["half an ans"]
+    assert live.requests["r"].reason == "agent_restart"
+
+
+def test_what_waited_and_is_nowhere_is_lost() -> None:
+    live = take_in(transcript(row("r", state=RequestState.SENT)), account())
+    assert (state(live, "r"), live.requests["r"].reason) == ("interrupted", "lost")
+
+
+def test_c07_a_request_rebuilt_from_the_log_is_as_it_streamed() -> None:
+    events = (
+        asked("r", "q"),
+        info("r", "list", "list", "add"),
+        append("r", "one ", source="list"),
+        append("r", "two", source="list"),
+        append("r", {"type": "markdown", "content": "**three**"}, "block", source="list"),
+        append("r", "a step", "step", source="reasoning"),
+        question("i", "r"),
+        append("r", "four", source="list"),
+    )
+    streamed = tell(transcript(row("r", "q")), started("r"), *events)
+    told = account(*events, alive=[entry("r", running=True)])
+    rebuilt = take_in(transcript(row("r", "q", state=RequestState.RUNNING)), told)
+    twice = take_in(tell(transcript(row("r", "q")), started("r"), *events), told)
+    rows = streamed.requests["r"].thread.to_rows()
+    assert rebuilt.requests["r"].thread.to_rows() == rows
+    assert twice.requests["r"].thread.to_rows() == rows
+    assert twice.requests["r"].state == streamed.requests["r"].state
+    html = [bubble.html for bubble in drawn(streamed.requests["r"]).bubbles if bubble.step]
+    assert [b.html for b in drawn(twice.requests["r"]).bubbles if b.step] == html
+
+
+def test_a_failure_is_known_by_its_error() -> None:
+    error = {"type": "text", "content": "ERROR: no", "kind": "error"}
+    told = account(asked("r", "q"), append("r", error, "block"), complete("r"))
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), told)
+    assert (state(live, "r"), live.requests["r"].reason) == ("failed", NOT_COMPLETED)
+
+
+def test_the_end_that_came_live_says_more_than_the_log() -> None:
+    since = [append("r", "text", "block"), complete("r", cancelled=True)]
+    told = account(*SHORT, since=since, logged=2)
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), told)
+    assert state(live, "r") == RequestState.CANCELLED
+
+
+def test_a_cancel_that_came_live_beats_the_completion_in_the_log() -> None:
+    told = account(*SHORT, since=[cancelled("r"), complete("r")], logged=2)
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), told)
+    assert state(live, "r") == RequestState.CANCELLED
+    assert words(live.requests["r"]) == ["text"]
+
+
+def test_an_end_behind_the_log_waits_for_its_turn() -> None:
+    told = account(asked("r", "q"), since=[append("r", "text"), complete("r")], logged=0)
+    told.alive["r"] = entry("r", running=True)
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), told)
+    assert state(live, "r") == RequestState.RUNNING
+
+
+def test_requests_of_others_are_taken_up() -> None:
+    log = (
+        asked("x", "theirs"),
+        append("x", "done", "block"),
+        complete("x"),
+        asked("y", "running"),
+        asked("z", "cut off"),
+        append("agent-test-1", "News", "block"),
+    )
+    live = take_in(
+        transcript(), account(*log, alive=[entry("y", running=True), entry("w", "next")])
+    )
+    live.settle_strangers(live.strangers)
+    got = {key: (request.origin, request.state) for key, request in live.requests.items()}
+    assert got == {
+        "x": ("remote", "final"),
+        "y": ("remote", "running"),
+        "z": ("remote", "interrupted"),
+        "agent-test-1": ("agent", "final"),
+        "w": ("remote", "sent"),
+    }
+    assert [live.requests[key].text for key in "xyzw"] == ["theirs", "running", "cut off", "next"]
+
+
+def test_what_is_known_or_was_merged_before_is_not_taken_up_again() -> None:
+    told = account(asked("x", "a"), complete("x"), asked("y", "b"), complete("y"))
+    live = take_in(transcript(row("y", state=RequestState.FINAL)), told, after_seq=1)
+    assert list(live.requests) == ["y"]
+    assert not live.requests["y"].dirty
+    assert not take_in(transcript(), told, known={"x", "y"}).requests
+
+
+def test_c64_erased_requests_are_not_taken_up() -> None:
+    live = transcript(row("x"))
+    live.forget({"x"})
+    assert not take_in(live, account(asked("x", "a"), complete("x"))).requests
+
+
+@pytest.mark.parametrize(("mark", "comes"), [(AT, False), (AT - 999, False), (AT - 1_000, False)])
+def test_what_was_cleared_or_pruned_does_not_come_back(mark: int, comes: bool) -> None:
+    """The log dates a request a little later than the queue, whose time the mark is."""
+    told = account(asked("x", "a"), complete("x"))
+    assert bool(take_in(transcript(mark=mark), told).requests) is comes
+
+
+def test_what_came_after_the_mark_does() -> None:
+    told = account(asked("x", "a"), complete("x"))
+    assert take_in(transcript(mark=AT - 1_001), told).requests
+
+
+def test_what_was_cleared_while_it_waited_does_not_come_back() -> None:
+    told = account(asked("x", "a"), alive=[entry("x", "a", at=AT - 5_000, running=True)])
+    live = take_in(transcript(mark=AT - 5_000), told)
+    live.settle_strangers(live.strangers)
+    assert not live.requests
+
+
+def test_only_the_newest_and_none_too_old_are_taken_up() -> None:
+    log = [event for n in range(10) for event in (asked(f"x{n}", "q"), complete(f"x{n}"))]
+    assert list(take_in(transcript(), account(*log), limit=3).requests) == ["x7", "x8", "x9"]
+    assert list(take_in(transcript(), account(*log), oldest_ms=AT + 16).requests) == ["x8", "x9"]
+
+
+def test_what_is_taken_up_has_its_own_time_but_none_in_the_future() -> None:
+    live = take_in(transcript(), account(asked("x", "q"), append("x", "a", "block")))
+    request = live.requests["x"]
+    assert request.created_at == datetime.fromtimestamp(AT / 1000, UTC)
+    assert request.drawings[1].created_at == request.created_at
+    future = history.account_of([(0, 10**14, asked("y", "q"))], None, [], since=[], logged=0)
+    late = take_in(transcript(), future).requests["y"]
+    assert late.created_at < datetime.fromtimestamp(10**11, UTC)
+
+
+def test_a_request_without_its_beginning_is_told_of() -> None:
+    told = account(append("r", "late"), append("agent-test-1", "News"), complete("s"))
+    assert told.beginless == {"r", "s"}
+    live = take_in(transcript(), told)
+    assert list(live.requests) == ["agent-test-1"]
+
+
+def test_nothing_is_made_of_toasts_and_notices() -> None:
+    log = (
+        append("agent-test-1", "Ding", "block", kind="toast"),
+        append("system", "[A client has left this conversation.]", "block"),
+        info("agent-test-2", "test"),
+    )
+    assert not take_in(transcript(), account(*log)).requests
+
+
+def test_open_questions_are_those_that_somebody_waits_for() -> None:
+    log = (
+        asked("r", "q"),
+        question("answered", "r"),
+        InteractionResolved(interaction_id="answered"),
+        question("open", "r"),
+        question("dead", "gone"),
+        question("popup"),
+        question("popup at join"),
+    )
+    told = account(
+        *log,
+        alive=[entry("r", running=True)],
+        pending=[question("popup at join"), question("answered")],
+        since=[question("popup")],
+        logged=1,
+    )
+    live = transcript(row("r", state=RequestState.RUNNING))
+    tell(live, question("before"))
+    take_in(live, told)
+    assert set(live.interactions) == {"open", "popup", "popup at join"}
+
+
+def test_where_the_log_cannot_be_read_nothing_is_sent_twice_and_nothing_spins_for_ever() -> None:
+    live = transcript(
+        row("tried", seq=1),
+        row("new", seq=2),
+        row("running", seq=3, state=RequestState.RUNNING),
+        row("gone", seq=4, state=RequestState.SENT),
+    )
+    live.requests["tried"].attempted = True
+    history.settle_by_queue(live, account(alive=[entry("running", running=True)]))
+    got = {key: request.state for key, request in live.requests.items()}
+    assert got == {
+        "tried": "interrupted",
+        "new": "pending",
+        "running": "running",
+        "gone": "interrupted",
+    }
+
+
+def test_a_snapshot_and_what_came_since_make_the_queue() -> None:
+    told = account(alive=[entry("r", running=True)], since=[queued("s"), started("t")])
+    assert set(told.alive) == {"r", "s", "t"}
+
+
+def test_the_log_is_taken_as_it_is_however_odd() -> None:
+    odd = account(complete("r"), display("r", None), asked("r", ""), append("r", {"type": 5}))
+    live = take_in(transcript(row("r", state=RequestState.RUNNING)), odd)
+    assert state(live, "r") == RequestState.FINAL
