@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import User
+from hypothesis import HealthCheck, settings
 
 from chat.db import close_pool_connections
 from tests.processes import Agent, Site
@@ -31,6 +32,11 @@ CHROMIUM_ARGUMENTS = [
     "--no-first-run",
 ]
 NO_CHROMIUM = "no Chromium here: install Debian's package chromium, or set CHROMIUM to its path"
+
+
+# A busy machine is no fault of the code: no property test is timed.
+settings.register_profile("site", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("site")
 
 
 def pytest_configure(config: pytest.Config) -> None:
