@@ -104,14 +104,10 @@ class Flusher:
         async with self._drawing:
             await self._flush_all()
             # No push is made meanwhile: it could set a block of this answer back.
-            conversation_id, key = self.publisher.conversation_id, self.live.conversation_key
-            difference = await in_db(reading.changed_since, conversation_id, revision)
-            html = (
-                difference_html(key, difference)
-                + state_html(key, self.status, running=self.live.running)
-                + revision_html(difference.revision)
-            )
-            await self.publisher.answer(reply_to, html, difference.revision)
+            key = self.live.conversation_key
+            html, now_at = await in_db(_difference, key, self.publisher.conversation_id, revision)
+            html += state_html(key, self.status, running=self.live.running)
+            await self.publisher.answer(reply_to, html + revision_html(now_at), now_at)
 
     async def end(self) -> None:
         """Stop what still saves in the background."""
@@ -244,3 +240,9 @@ class Flusher:
         finally:
             self._saving = None
             self.wake()
+
+
+def _difference(key: str, conversation_id: int, revision: int) -> tuple[str, int]:
+    """What a page lacks, drawn in the thread that read it: there may be a lot of it."""
+    difference = reading.changed_since(conversation_id, revision)
+    return difference_html(key, difference), difference.revision

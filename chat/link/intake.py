@@ -62,8 +62,10 @@ class Intake:
         """Of what is held, drop what another conversation said that was joined by mistake."""
         self.held[:] = [event for event in self.held if event.conversation_id == upstream_id]
 
-    def release(self, logged: int) -> None:
-        """Apply what was held; of the first `logged` only what the merged log does not have."""
+    def release(self, logged: int = 0, merged: frozenset[str] = frozenset()) -> None:
+        """Apply what was held. The log has what the first `logged` of them told; of the requests
+        in `merged` it was all applied from there.
+        """
         held, self.held, self._holding = self.held, [], False
         lasting = {
             key_of(event): index for index, event in enumerate(held[:logged]) if is_logged(event)
@@ -71,7 +73,10 @@ class Intake:
         for index, event in enumerate(held):
             if index >= logged:
                 self._apply(event, counted=True)
-            elif not is_logged(event) and not _is_over(event, index, lasting):
+            elif is_logged(event):
+                if key_of(event) not in merged:  # such as late output of what is finished
+                    self._apply(event, counted=False)
+            elif not _is_over(event, index, lasting):
                 self._apply(event, counted=False)
         self._after()
 

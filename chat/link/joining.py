@@ -61,10 +61,13 @@ async def join_default(client: AgentServerClient, conversation: Conversation, ep
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The newest `seq` of the log, and how many of the held events the log contains."""
+    """The newest `seq` of the log, how many of the held events the log contains, and which
+    requests show all that the log has of them.
+    """
 
     newest: int
     logged: int
+    merged: frozenset[str]
 
 
 async def settle(
@@ -101,7 +104,7 @@ async def settle(
     known = await in_db(reading.known_ids, conversation_id, set(fresh))
     history.settle(live, account)
     history.backfill(live, account, [name for name in fresh if name not in known])
-    return Settled(newest, cut - before)
+    return Settled(newest, cut - before, frozenset(account.merged))
 
 
 def settle_by_queue(joined: Joined, live: LiveTranscript, held: list[Event]) -> None:
@@ -138,7 +141,7 @@ async def _too_late(live: LiveTranscript, account: history.Account, conversation
 
     Only what is finished here may have begun before.
     """
-    cut = {name for name in account.beginless if live.is_own(name)}
+    cut = {name for name in account.beginless if live.admits(name)}
     if any(name in cut for name in (request.request_id for request in live.unfinished)):
         return True
     return bool(cut - await in_db(reading.known_ids, conversation_id, cut)) if cut else False

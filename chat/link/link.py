@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from uuid import UUID
@@ -111,8 +112,9 @@ class Link:
         self._presence.pop(process_id, None)
 
     async def sync(self, reply_to: str, revision: int) -> None:
-        """Bring one page up to date."""
-        await self.flusher.sync(reply_to, revision)
+        """Bring one page up to date; at the end of the link it is left to the next owner."""
+        if not self._closing.is_set():
+            await self.flusher.sync(reply_to, revision)
 
     def fence(self) -> None:
         """Somebody else may own the conversation: end at once and write nothing more."""
@@ -135,6 +137,8 @@ class Link:
     # Its life
 
     def _leave(self) -> None:
+        if self._closing.is_set():
+            return  # a second cancellation would cut the closing handshake off
         self._closing.set()
         self._retry.set()
         if self._attempt is not None:
@@ -172,7 +176,8 @@ class Link:
                 delay = min(RETRY_FIRST_S * 2**failures, RETRY_MAX_S)
                 delay *= 1 + random.uniform(-RETRY_JITTER, RETRY_JITTER)  # noqa: S311 - no secret
             failures += 1
-            await self._show(Status(status.state, status.error, delay or 0))
+            retry_at = time.monotonic() + delay if delay is not None else 0
+            await self._show(Status(status.state, status.error, retry_at))
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._retry.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -19,11 +20,11 @@ class PageConnection(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the link is, the last error, and the seconds until the next try."""
+    """Where the link is, the last error, and when it tries again (`time.monotonic`)."""
 
     state: LinkState = LinkState.CLOSED
     error: str = ""
-    retry_in_s: float = 0
+    retry_at: float = 0
 
     def for_page(self) -> PageConnection:
         """The words of the header. The page counts the seconds down by itself."""
@@ -33,7 +34,7 @@ class Status:
         return PageConnection(
             state=state,
             text=text,
-            retry_in=max(0, round(self.retry_in_s)),
+            retry_in=max(0, round(self.retry_at - time.monotonic())) if self.retry_at else 0,
             can_retry=state in ("reconnecting", "error"),
         )
 

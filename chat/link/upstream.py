@@ -130,7 +130,7 @@ class Upstream:
         if mine.log_unreadable:
             mine.log_unreadable = False
             joining.settle_by_queue(joined, mine.live, mine.intake.held)
-            mine.intake.release(0)
+            mine.intake.release()
             return
         settled = await joining.settle(
             self._client,
@@ -142,7 +142,7 @@ class Upstream:
         )
         mine.told_so = False
         mine.intake.merged(settled.newest)
-        mine.intake.release(settled.logged)
+        mine.intake.release(settled.logged, settled.merged)
 
     async def _send(self, upstream_id: str) -> None:
         """Hand in what waits, whenever something may."""

@@ -72,6 +72,8 @@ class Account:
     alive: dict[str, QueueEntry]
     ends: dict[str, Event]
     questions: dict[str, InteractionRequested]
+    merged: set[str] = field(default_factory=set)
+    """The requests that show all that the log has of them."""
 
     @property
     def beginless(self) -> set[str]:
@@ -130,6 +132,7 @@ def settle(live: LiveTranscript, account: Account) -> None:
         said = account.told.get(request_id)
         if said is not None and said.text is not None:  # from its beginning, so all of it
             _rebuild(request, said)
+            account.merged.add(request_id)
         if said is not None or request_id in account.alive or request.state != RequestState.PENDING:
             _place(request, account, "agent_restart" if said else "lost")
 
@@ -174,6 +177,7 @@ def backfill(live: LiveTranscript, account: Account, request_ids: Iterable[str])
         )
         live.requests[request_id] = request
         _rebuild(request, said)
+        account.merged.add(request_id)
         for drawing in request.drawings.values():
             drawing.created_at = request.created_at
         _place(request, account, "agent_restart")
@@ -183,7 +187,7 @@ def backfill(live: LiveTranscript, account: Account, request_ids: Iterable[str])
 
 
 def _is_new(live: LiveTranscript, request_id: str, said: Told, oldest_ms: int) -> bool:
-    if not live.is_own(request_id) or request_id in live.requests:
+    if not live.admits(request_id) or request_id in live.requests:
         return False
     agent = request_id.startswith(AGENT_PREFIX)
     has_begun = any(map(_speaks, said.events)) if agent else said.text is not None

@@ -132,14 +132,14 @@ class LiveTranscript:
             case _:
                 self._apply_output(event)
 
-    def is_own(self, key: str) -> bool:
+    def admits(self, key: str) -> bool:
         """Whether output under this key belongs into the transcript at all."""
         storable = len(key) <= MAX_ID_CHARS and clean_text(key) == key
         return storable and key != SYSTEM_KEY and key not in self.erased
 
     def _apply_output(self, event: Event) -> None:
         key = key_of(event)
-        if not key or not self.is_own(key):
+        if not key or not self.admits(key):
             return
         live = self.requests.get(key)
         if live is not None:
@@ -149,7 +149,7 @@ class LiveTranscript:
             self._strangers.setdefault(key, []).append(event)
 
     def _enqueue(self, event: Event, entry: QueueEntry) -> None:
-        if not self.is_own(entry.request_id):
+        if not self.admits(entry.request_id):
             return
         live = self.requests.get(entry.request_id)
         if live is None:

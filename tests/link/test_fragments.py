@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import now
@@ -107,7 +109,7 @@ def test_the_revision_is_a_number_that_nobody_sees() -> None:
 
 @pytest.mark.parametrize("running", [True, False])
 def test_the_state_shows_the_connection_and_stop(running: bool) -> None:
-    status = Status(LinkState.LOST, HOSTILE, 3.4)
+    status = Status(LinkState.LOST, HOSTILE, time.monotonic() + 3.4)
     connection, work = nodes(state_html("key", status, running=running))
     assert (connection.attrs["id"], connection.attrs["data-state"]) == (
         "connection",
@@ -146,4 +148,4 @@ def test_every_state_has_its_words(status: Status, state: str, text: str, retry:
 def test_no_state_is_without_words() -> None:
     for state in LinkState:
         assert Status(state).for_page()["text"]
-    assert Status(LinkState.LOST, "", -5).for_page()["retry_in"] == 0
+    assert Status(LinkState.LOST, "", time.monotonic() - 5).for_page()["retry_in"] == 0

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
 from pytest_django import Settings
 
 from chat.agentserver.events import Json
 from chat.db import in_db
 from chat.link.hub import Hub
 from chat.models import Conversation, Message, Origin, Request, RequestState
-from chat.transcript import store
+from chat.transcript import reading, store
 from tests.agentserver.scripted import ScriptedServer, joined
 from tests.link.conftest import OpenPage, Say
 from tests.link.directed import DirectedAgent
@@ -160,6 +161,28 @@ async def test_the_log_position_is_kept_so_that_a_restart_reads_from_there(
         return conversation.history_cursor
 
     await until(lambda: in_db(lambda: position() == newest))
+
+
+async def test_a_restart_brings_nothing_in_again(
+    agent: DirectedAgent,
+    hub: Hub,
+    make_hub: Callable[[], Awaitable[Hub]],
+    open_page: OpenPage,
+    say: Say,
+    conversation: Conversation,
+) -> None:
+    page = await open_page()
+    for name in ("a", "b"):
+        asked = await say(f"@told {name}")
+        (await agent.part(name)).append("text").finish()
+        await until(partial(page.is_at_rest, asked))
+    before = page.texts
+    await in_db(lambda: Request.objects.filter(request_id=asked).delete())  # as pruning does
+    await hub.stop()
+    fresh = await make_hub()
+    again = await open_page(at=fresh)
+    await until(lambda: again.connection == "connected")
+    assert again.texts == before[:2]
 
 
 async def test_a_log_that_was_emptied_is_read_from_its_beginning(
@@ -332,6 +355,24 @@ async def test_a_frame_that_is_too_large_is_told_of_once(
     assert len([bubble for bubble in page.order if bubble.role == "notice"]) == 1
 
 
+async def test_late_output_of_an_old_answer_that_comes_while_the_log_is_read_is_not_lost(
+    scripted: ScriptedServer, open_page: OpenPage, conversation: Conversation
+) -> None:
+    old = await in_db(store.accept, conversation, "old question", "c1")
+    await in_db(lambda: Request.objects.update(state=RequestState.FINAL))
+    sends = Sends(scripted)
+    late = numbered(log_of(old.request_id, "", "chosen")[1:2], first=30)
+
+    async def history(*_args: Json) -> Json:
+        await sends.append(old.request_id, "chosen")
+        return late
+
+    scripted.answers["getDisplayHistory"] = history
+    page = await open_page()
+    await until(lambda: page.text(old.request_id) == "chosen")
+    assert page.state(old.request_id)
+
+
 async def test_late_output_of_an_old_answer_goes_to_its_bubble(
     scripted: ScriptedServer, open_page: OpenPage, say: Say, conversation: Conversation
 ) -> None:
@@ -347,6 +388,26 @@ async def test_late_output_of_an_old_answer_goes_to_its_bubble(
         return list(Message.objects.filter(role="agent").values_list("text", flat=True))
 
     await until(lambda: in_db(lambda: stored() == ["the choice was made"]))
+
+
+async def test_a_look_up_that_fails_is_made_again(
+    scripted: ScriptedServer, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat.link.intake.LOOK_AGAIN_S", 0.01)
+    left = [OperationalError("away"), ValueError("odd")]
+    right = reading.by_request_id
+
+    def failing(conversation_id: int, request_ids: set[str]) -> list[reading.StoredRequest]:
+        if left:
+            raise left.pop()
+        return right(conversation_id, request_ids)
+
+    monkeypatch.setattr(reading, "by_request_id", failing)
+    page = await open_page()
+    await until(lambda: page.connection == "connected")
+    await Sends(scripted).started("x", "theirs")
+    await until(lambda: page.of("x"))
+    assert not left
 
 
 async def test_strangers_keep_their_order_over_two_looks(

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE_S = 10.0
+PATIENCE_S = 20.0
 """What has not happened after this never happens."""
 
 LOOK_EVERY_S = 0.005
