@@ -26,6 +26,7 @@ from tests.link.wait import until
 from tests.transcript import make
 
 type Say = Callable[..., Awaitable[str]]
+type MakeHub = Callable[[], Awaitable[Hub]]
 type OpenPage = Callable[..., Awaitable[Page]]
 
 

@@ -16,9 +16,10 @@ from chat.db import in_db
 from chat.link.hub import Hub
 from chat.models import Conversation, Message, Process, Request
 from chat.transcript import store
+from tests.link.conftest import MakeHub
+from tests.link.crash import crash
 from tests.link.directed import DirectedAgent
 from tests.link.page import Page
-from tests.link.test_owners import MakeHub, crash
 from tests.link.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
