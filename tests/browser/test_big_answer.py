@@ -13,7 +13,7 @@ from tests.browser.conftest import Person
 from tests.browser.director import Director
 
 if TYPE_CHECKING:
-    from playwright.sync_api import WebSocket
+    from playwright.sync_api import Page, WebSocket
 
 pytestmark = pytest.mark.browser
 
@@ -52,9 +52,9 @@ def test_c75_a_200_kb_answer_in_5000_chunks_costs_twice_what_half_of_it_does(
     def listen(socket: WebSocket) -> None:
         socket.on("framereceived", lambda frame: received.append(len(frame)))
 
-    def prepare(page: object) -> None:
-        page.on("websocket", listen)  # type: ignore[attr-defined]
-        page.add_init_script(NOTICE_FREEZES)  # type: ignore[attr-defined]
+    def prepare(page: Page) -> None:
+        page.on("websocket", listen)
+        page.add_init_script(NOTICE_FREEZES)
 
     chat = open_chat(person, prepare=prepare)
     chat.wait_connected()

@@ -112,7 +112,9 @@ def test_c87_one_tick_of_the_wheel_lets_go_of_a_growing_answer(
     assert settled(desk) < NEAR_PX
     expect(pill).to_be_hidden()
 
+    part.append(*paragraphs("Just before", 5))
     wheel(desk, -TICK_PX)
+    part.append(*paragraphs("Just after", 5))
     desk.until(lambda: settled(desk) >= TICK_PX - NEAR_PX, "the wheel has moved the messages")
     desk.page.evaluate(NOTE_JUMPS, desk.page.evaluate(VISIBLE_PARAGRAPH))
     stream(desk, part, "Not followed", 20)

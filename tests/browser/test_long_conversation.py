@@ -59,10 +59,10 @@ def test_c81_two_hundred_long_messages_on_a_slow_phone(
 ) -> None:
     chat = open_chat(person)
     chat.wait_connected()
+    fill(chat, person, ALL, 20_000)
     slow = chat.page.context.new_cdp_session(chat.page)
     slow.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    fill(chat, person, ALL, 20_000)
-
+    chat.reload()
     expect(chat.messages).to_have_count(FIRST)
     assert numbers(chat) == list(range(ALL - FIRST, ALL))
     expect(chat.answer_text.locator(".block").last).to_be_in_viewport()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +11,9 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Person
 from tests.browser.director import Director
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -95,10 +99,13 @@ def test_everything_has_a_name(chat: Chat, director: Director) -> None:
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_nothing_moves_for_who_asks_for_less_motion(
-    motion: str, person: Person, open_chat: Callable[..., Chat], director: Director
+    motion: Literal["no-preference", "reduce"],
+    person: Person,
+    open_chat: Callable[..., Chat],
+    director: Director,
 ) -> None:
-    def prepare(page: object) -> None:
-        page.emulate_media(reduced_motion=motion)  # type: ignore[attr-defined]
+    def prepare(page: Page) -> None:
+        page.emulate_media(reduced_motion=motion)
 
     chat = open_chat(person, prepare=prepare)
     chat.wait_connected()
