@@ -11,6 +11,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import structlog
+
 KEPT = {"DATABASE_URL", "REDIS_URL"}
 PREFIXES = (
     *("AGENT_", "ALLOWED_", "CHAT_", "CSRF_", "DATABASE_", "DEBUG", "LINK_", "OWNER_", "REDIS_"),
@@ -36,3 +38,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # In a file: a database in memory would be shared by locking whole tables.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA / "tests.sqlite3")}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# What is cached at a logger's first use no test could listen to.
+structlog.configure(cache_logger_on_first_use=False)
