@@ -111,8 +111,9 @@ def static_server(static_root: Path) -> Iterator[Callable[[bytes], str]]:
 def milliseconds(page: Page) -> float:
     """From the reload to the first frame that shows the newest message."""
     page.reload(wait_until="load")
-    page.wait_for_timeout(300)
-    return float(page.evaluate("window.shown"))
+    while (shown := page.evaluate("window.shown ?? 0")) == 0:
+        page.wait_for_timeout(50)
+    return float(shown)
 
 
 def test_a_reload_shows_the_newest_message_nearly_as_soon_as_a_static_file(
