@@ -16,7 +16,9 @@ SERVER = ("127.0.0.1", 5432)
 TESTS = [
     "tests/link/test_lease.py",
     "tests/link/test_owners.py",
+    "tests/link/test_heartbeat.py",
     "tests/link/test_rejoin.py",
+    "tests/link/test_rows.py",
     "tests/transcript/test_saving.py",
     "tests/transcript/test_store.py",
 ]
