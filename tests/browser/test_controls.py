@@ -69,6 +69,7 @@ def test_every_control_is_large_enough_for_a_thumb(
     chat.page.locator("#scroller").evaluate("scroller => { scroller.scrollTop = 100; }")
     chat.stop_button.click()
     expect(chat.page.get_by_role("button", name="Retry").first).to_be_visible()
+    chat.page.locator("#newer").evaluate("pill => { pill.hidden = false; }")
     assert_large_enough(chat.page)
     menu(chat)
     chat.page.get_by_text("Clear chat").click()
