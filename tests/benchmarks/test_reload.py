@@ -110,6 +110,7 @@ def static_server(static_root: Path) -> Iterator[Callable[[bytes], str]]:
 
 def milliseconds(page: Page) -> float:
     """From the reload to the first frame that shows the newest message."""
+    page.bring_to_front()  # a page behind another draws once a second
     page.reload(wait_until="load")
     while (shown := page.evaluate("window.shown ?? 0")) == 0:
         page.wait_for_timeout(50)
