@@ -59,7 +59,13 @@ class Socket:
 
     async def next(self) -> str:
         """The next text; "" if the server closes instead."""
-        output: dict[str, Any] = await self._wire.receive_output(timeout=WAIT_S)
+        try:
+            output: dict[str, Any] = await self._wire.receive_output(timeout=WAIT_S)
+        except TimeoutError:
+            # The application is cancelled now. To leave it would raise that in the clean-up, which
+            # keeps pytest from cleaning up anything else.
+            self._open = False
+            raise
         if output["type"] == "websocket.close":
             self.closed_with = output.get("code", 1000)
             return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -115,12 +116,13 @@ async def test_a_page_ends_right_although_pushes_are_lost(
         await each.socket.hello()
         await each.socket.until('data-state="connected"')
     victim = [name for name in get_channel_layer().channels if name.startswith("specific")]
+    pushes = itertools.count()
     lost: list[dict[str, Any]] = []
     deliver = MemoryLayer.send
 
     async def lossy(layer: MemoryLayer, channel: str, message: dict[str, Any]) -> None:
-        number = message.get("number", 0)
-        if channel == victim[0] and message["type"] == "page.push" and number % 2 == 0:
+        pushed = channel == victim[0] and message["type"] == "page.push"
+        if pushed and next(pushes) % 2 == 0:
             lost.append(message)
         else:
             await deliver(layer, channel, message)
