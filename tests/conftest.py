@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 USUAL_MARKS = "not soak and not benchmark"  # as in pyproject.toml
+WORKERS_MAX = 4
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -39,17 +40,27 @@ settings.register_profile("site", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("site")
 
 
+def of_everything(config: pytest.Config) -> bool:
+    """Whether this is a run of all tests, as the README starts it."""
+    chosen = config.option.keyword or config.option.markexpr != USUAL_MARKS
+    return config.args_source is config.ArgsSource.TESTPATHS and not chosen
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """All tests share the cores; some run here, where a debugger and their output are."""
+    return min(os.cpu_count() or 1, WORKERS_MAX) if of_everything(config) else 0
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Coverage and its floor are of all tests: a run of some neither measures nor reports.
 
     Where the recordings of the agent-server are not at hand, many tests skip: no floor then.
     """
     coverage = config.pluginmanager.getplugin("_cov")
-    chosen = config.option.keyword or config.option.markexpr != USUAL_MARKS
-    everything = config.args_source is config.ArgsSource.TESTPATHS and not chosen
-    if coverage is None or not coverage._started:
+    a_worker = hasattr(config, "workerinput")
+    if coverage is None or not coverage._started or a_worker:
         return
-    if not everything:
+    if not of_everything(config):
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
         coverage.cov_controller.cov.stop()
         coverage._disabled = True
