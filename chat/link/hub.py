@@ -104,6 +104,11 @@ class Hub:
         message = {"type": "owner.attach", "reply_to": reply_to, "revision": revision}
         await tolerantly(self.ask(conversation_id, message), "attach")
 
+    async def check(self, conversation_id: int, reply_to: str) -> None:
+        """Have the owner say how many pushes there were: a page may have lost the last ones."""
+        message = {"type": "owner.check", "reply_to": reply_to}
+        await tolerantly(self.ask(conversation_id, message), "check")
+
     async def ask(self, conversation_id: int, message: dict[str, Any]) -> None:
         """Pass a message to the owner, here or elsewhere; open a link if there is none."""
         for _ in range(ASK_TIMES):
@@ -176,6 +181,8 @@ class Hub:
                 link.present(message["process"])
                 work = link.sync(message["reply_to"], message["revision"])
                 spawn(tolerantly(work, "sync"), name="sync")
+            case "owner.check":
+                spawn(link.publisher.tell_newest(message["reply_to"]), name="check")
             case "owner.present":
                 link.present(message["process"])
             case "owner.absent":

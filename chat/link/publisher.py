@@ -45,15 +45,22 @@ class Publisher:
 
     async def answer(self, reply_to: str, html: str, revision: int) -> None:
         """To the page that asked: all pushes so far are contained."""
-        message = self._message("page.synced", html, revision, self.number)
-        try:
-            await get_channel_layer().send(reply_to, message)
-        except Exception as error:
-            log.warning("answer lost", error=type(error).__name__)
+        await self._to_page(reply_to, self._message("page.synced", html, revision, self.number))
+
+    async def tell_newest(self, reply_to: str) -> None:
+        """To a page that wonders whether it has all: the number of the last push."""
+        message = {"type": "page.newest", "epoch": self.epoch, "number": self.number}
+        await self._to_page(reply_to, message)
 
     async def orphan(self) -> None:
         """Tell the pages that this owner has left: they attach to the next one."""
         await self._to_group({"type": "page.orphaned", "epoch": self.epoch})
+
+    async def _to_page(self, reply_to: str, message: dict[str, Any]) -> None:
+        try:
+            await get_channel_layer().send(reply_to, message)
+        except Exception as error:
+            log.warning("answer lost", error=type(error).__name__)
 
     async def _to_group(self, message: dict[str, Any]) -> None:
         async with self._in_order:

@@ -129,6 +129,12 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         for push in held:
             await self.page_push(push)
 
+    async def page_newest(self, message: dict[str, Any]) -> None:
+        """The last push was lost, and its repetition too, if this is not what came last."""
+        newest = message["epoch"], message["number"]
+        if self._held is None and newest != (self._epoch, self._number):
+            self.reattach()
+
     async def page_orphaned(self, message: dict[str, Any]) -> None:
         self.reattach()
 
@@ -170,8 +176,8 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _watch_session(self) -> None:
         """The user of a socket is fixed when it opens; the login may end before it (see C54).
 
-        The same look at the database shows whether the last push was lost: after it comes none
-        that would show the gap.
+        At the same time it is found out whether the last push was lost: after it comes none that
+        would show the gap.
         """
         while True:
             await asyncio.sleep(settings.SESSION_CHECK_S)
@@ -183,8 +189,12 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if isinstance(admitted, int):
                 await self.close(admitted)
                 return
-            if self._held is None and admitted.revision > self._revision:
+            if self._held is not None:
+                continue
+            if admitted.revision > self._revision:
                 self.reattach()
+            elif (here := hub.current()) is not None:
+                await here.check(admitted.pk, self.channel_name)
 
     def _admitted(self) -> Conversation | int:
         """What this socket may show, or the close code that says why not. Asks the database."""

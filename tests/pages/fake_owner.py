@@ -12,13 +12,16 @@ from tests.agentserver.scripted import WAIT_S
 
 
 class FakeOwner:
-    """`asked` are the questions of pages, as (channel to answer to, revision)."""
+    """`asked` are the questions of pages, as (channel to answer to, revision); `newest` is the
+    number of the last push, for a page that wants to know.
+    """
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.asked: list[tuple[str, int]] = []
         self.opened: list[int] = []
         self.closed: list[int] = []
+        self.newest = 10
         self._told = asyncio.Condition()
 
     def page_opened(self, conversation_id: int, page: object) -> None:
@@ -31,6 +34,10 @@ class FakeOwner:
         async with self._told:
             self.asked.append((reply_to, revision))
             self._told.notify_all()
+
+    async def check(self, conversation_id: int, reply_to: str) -> None:
+        message = {"type": "page.newest", "epoch": 1, "number": self.newest}
+        await get_channel_layer().send(reply_to, message)
 
     async def question(self, number: int) -> tuple[str, int]:
         """The `number`-th question of a page, waiting for it if need be."""

@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from chat.link import hub, lease
 from chat.link.layer import MemoryLayer
+from chat.link.publisher import group_name
 from chat.models import Conversation, Message
 from tests.agentserver.scripted import WAIT_S
 from tests.pages.forms import Document
@@ -115,13 +116,13 @@ async def test_a_page_ends_right_although_pushes_are_lost(
     for each in (tab, whole):
         await each.socket.hello()
         await each.socket.until('data-state="connected"')
-    victim = [name for name in get_channel_layer().channels if name.startswith("specific")]
+    victim = next(iter(get_channel_layer().groups[group_name(chat.pk)]))
     pushes = itertools.count()
     lost: list[dict[str, Any]] = []
     deliver = MemoryLayer.send
 
     async def lossy(layer: MemoryLayer, channel: str, message: dict[str, Any]) -> None:
-        pushed = channel == victim[0] and message["type"] == "page.push"
+        pushed = channel == victim and message["type"] == "page.push"
         if pushed and next(pushes) % 2 == 0:
             lost.append(message)
         else:

@@ -195,3 +195,20 @@ async def test_a_page_that_has_gone_is_in_no_group(tab: Tab) -> None:
     await tab.socket.leave()
     assert get_channel_layer().groups == {}
     assert tab.owner.closed == [tab.chat.pk]
+
+
+async def test_a_lost_last_push_is_found_without_another(
+    web: Client, chat: Conversation, owner: FakeOwner, open_socket: OpenSocket, settings: Settings
+) -> None:
+    settings.SESSION_CHECK_S = 0.05
+    socket = await open_socket("/ws/c/alices-chat/", web).open()
+    await socket.hello()
+    await owner.answer(1, "start", number=10)
+    assert await socket.next() == "start"
+    await asyncio.sleep(0.3)
+    assert len(owner.asked) == 1
+    owner.newest = 11
+    await owner.answer(2, "all", number=11)
+    assert await socket.next() == "all"
+    await asyncio.sleep(0.3)
+    assert len(owner.asked) == 2
