@@ -22,7 +22,7 @@ from chat.models import LinkState
 from chat.transcript.bubbles import BubbleView
 from chat.transcript.drawing import BlockPatch, Changes
 from chat.transcript.reading import Difference
-from tests.link.page import Node, Tree
+from tests.link.view import Node, Tree
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 
