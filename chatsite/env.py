@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,6 +35,15 @@ def boolean(name: str, *, default: bool = False) -> bool:
     if value not in TRUE + FALSE:
         raise ImproperlyConfigured(f"{name} must be true or false, not {value!r}.")
     return value in TRUE
+
+
+def one_of(name: str, default: str, choices: Sequence[str]) -> str:
+    """One of a few words, in capitals or not."""
+    value = text(name, default)
+    for choice in choices:
+        if choice.lower() == value.lower():
+            return choice
+    raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
 
 
 def integer(name: str, default: int, *, minimum: int, maximum: int) -> int:

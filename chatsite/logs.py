@@ -1,7 +1,8 @@
-"""How the site logs: one line an event on stderr, never with a secret in it."""
+"""How the site logs: one line an event on stderr, never with a secret or a message's text in it."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +10,21 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from chatsite.traces import NoValues, summary, trace
+
+FORMATS = ("text", "json")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+OWN = ("chat", "chatsite")
+"""Loggers that say more at DEBUG. What libraries say there may be anything, a frame or a query."""
 QUIET = ("asyncio", "axes", "daphne", "django.channels", "httpx", "websockets")
 """Loggers whose everyday news say nothing to who runs the site."""
+SERVERS = ("django", "django.server", "uvicorn", "uvicorn.access", "uvicorn.error")
+"""Loggers that come with handlers of their own, which know nothing of secrets."""
 
-LOGIN_TOKEN = re.compile(r"(sesame=)[^\s&'\"]+")
+CREDENTIAL = re.compile(r"((?:sesame|sessionid|csrftoken|csrfmiddlewaretoken)=)[^\s&;,'\"]+")
+
+FIRST_KEYS = ("timestamp", "level", "event", "logger")
 
 
 class HideSecrets:
@@ -25,15 +37,23 @@ class HideSecrets:
         return {key: self._clean(value) for key, value in event.items()}
 
     def _clean(self, value: Any) -> Any:
-        if not isinstance(value, str):
+        if value is None or isinstance(value, bool | int | float):
             return value
+        if isinstance(value, BaseException):
+            value = summary(value)
+        value = str(value)
         for secret in self._secrets:
             value = value.replace(secret, "[secret]")
-        return LOGIN_TOKEN.sub(r"\1[secret]", value)
+        return CREDENTIAL.sub(r"\1[secret]", value)
 
 
-def configure(*, debug: bool, secrets: Sequence[str]) -> dict[str, Any]:
-    """Sets up structlog, and returns Django's LOGGING that renders everyone's lines the same."""
+def configure(
+    *, debug: bool, secrets: Sequence[str], form: str = "text", level: str = "INFO"
+) -> dict[str, Any]:
+    """Sets up structlog, and returns Django's LOGGING that renders everyone's lines the same.
+
+    `form` is one of FORMATS, `level` one of LEVELS. With `debug` texts are made for a terminal.
+    """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -54,17 +74,14 @@ def configure(*, debug: bool, secrets: Sequence[str]) -> dict[str, Any]:
     finish: list[Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
         structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(trace),
         HideSecrets(secrets),
-        structlog.dev.ConsoleRenderer(colors=False)
-        if debug
-        else structlog.processors.KeyValueRenderer(
-            key_order=["timestamp", "level", "event", "logger"]
-        ),
+        _renderer(form, debug=debug),
     ]
     return {
         "version": 1,
         "disable_existing_loggers": False,
+        "filters": {"no values": {"()": NoValues}},
         "formatters": {
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
@@ -72,11 +89,32 @@ def configure(*, debug: bool, secrets: Sequence[str]) -> dict[str, Any]:
                 "processors": finish,
             }
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["stderr"], "level": "INFO"},
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "line",
+                "filters": ["no values"],
+            }
+        },
+        "root": {"handlers": ["stderr"], "level": _at_least("INFO", level)},
         "loggers": {
-            "django": {"handlers": [], "level": "INFO", "propagate": True},
-            "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-            **{name: {"level": "WARNING"} for name in QUIET},
+            **{name: {"level": level} for name in OWN},
+            **{name: {"handlers": [], "propagate": True} for name in SERVERS},
+            **{name: {"level": _at_least("WARNING", level)} for name in QUIET},
         },
     }
+
+
+def _renderer(form: str, *, debug: bool) -> Processor:
+    if form == "json":
+        return structlog.processors.JSONRenderer()
+    if debug:
+        return structlog.dev.ConsoleRenderer(
+            colors=False, exception_formatter=structlog.dev.plain_traceback
+        )
+    return structlog.processors.KeyValueRenderer(key_order=FIRST_KEYS)
+
+
+def _at_least(least: str, level: str) -> str:
+    names = logging.getLevelNamesMapping()
+    return max(least, level, key=names.__getitem__)

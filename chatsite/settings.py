@@ -212,4 +212,14 @@ if TRUST_PROXY:
 # Larger than any message that we take, so that a too long one is answered in plain words.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 2**20  # bytes
 
-LOGGING = logs.configure(debug=DEBUG, secrets=[TYPEAGENT_TUNNEL_TOKEN, SECRET_KEY])
+# What is told of itself
+
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
+LOG_FORMAT = env.one_of("LOG_FORMAT", "text", logs.FORMATS)
+LOG_LEVEL = env.one_of("LOG_LEVEL", "INFO", logs.LEVELS)
+LOGGING = logs.configure(
+    debug=DEBUG,
+    secrets=[TYPEAGENT_TUNNEL_TOKEN, SECRET_KEY, METRICS_TOKEN],
+    form=LOG_FORMAT,
+    level=LOG_LEVEL,
+)

@@ -15,7 +15,8 @@ import structlog
 
 KEPT = {"DATABASE_URL", "REDIS_URL"}
 PREFIXES = (
-    *("AGENT_", "ALLOWED_", "CHAT_", "CSRF_", "DATABASE_", "DEBUG", "LINK_", "OWNER_", "REDIS_"),
+    *("AGENT_", "ALLOWED_", "CHAT_", "CSRF_", "DATABASE_", "DEBUG", "LINK_", "LOG_"),
+    *("METRICS_", "OWNER_", "REDIS_"),
     *("SECRET_", "SESSION_", "SITE_", "STATIC_", "TRUST_", "TYPEAGENT_"),
 )
 

@@ -37,6 +37,18 @@ def test_a_boolean_refuses_everything_else(value: str, monkeypatch: pytest.Monke
         env.boolean("NAME")
 
 
+@pytest.mark.parametrize(("value", "found"), [("", "one"), ("two", "two"), ("TWO", "two")])
+def test_a_word_is_one_of_a_few(value: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAME", value)
+    assert env.one_of("NAME", "one", ["one", "two"]) == found
+
+
+def test_another_word_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAME", "three")
+    with pytest.raises(ImproperlyConfigured, match=r"^NAME must be one of one, two, not 'three'"):
+        env.one_of("NAME", "one", ["one", "two"])
+
+
 def test_a_number_may_be_at_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAME", "1")
     assert env.integer("NAME", 5, minimum=1, maximum=1) == 1

@@ -24,6 +24,9 @@ WRONG = [
     ("REDIS_URL", "memcached://host"),
     ("CHAT_MAX_MESSAGES", "-1"),
     ("AGENT_INVOKE_TIMEOUT_S", "soon"),
+    ("METRICS_TOKEN_FILE", "/no/such/file"),
+    ("LOG_FORMAT", "xml"),
+    ("LOG_LEVEL", "LOUD"),
 ]
 
 
