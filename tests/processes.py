@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -50,15 +51,22 @@ def manage(*arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[
     )
 
 
-class Command:
-    """A management command that goes on running, with the lines that it has printed so far."""
+MANAGE = ("-u", "manage.py")
 
-    def __init__(self, *arguments: str, env: dict[str, str]) -> None:
+
+class Command:
+    """A management command, or another program of Python's, that goes on running, with the lines
+    that it has printed so far.
+    """
+
+    def __init__(
+        self, *arguments: str, env: dict[str, str], program: tuple[str, ...] = MANAGE
+    ) -> None:
         self.lines: list[str] = []
         self._news = threading.Condition()
         self._ended = False
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "manage.py", *arguments],
+            [sys.executable, *program, *arguments],
             cwd=ROOT,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -133,11 +141,24 @@ class Agent:
         self.data = data
         self._options = options
         self._port = 0
+        self._earlier: list[str] = []
         self.url = ""
         self.command: Command | None = None
 
+    @property
+    def lines(self) -> list[str]:
+        """What it printed, since its first start."""
+        return self._earlier + ([] if self.command is None else self.command.lines)
+
+    def log(self, conversation_id: str) -> list[dict[str, Any]]:
+        """The display log of a conversation, as it is on disk."""
+        path = self.data / "logs" / f"{conversation_id}.jsonl"
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+
     def start(self) -> Self:
         """Starts it, after a stop on the port that it had before."""
+        self._earlier = self.lines
         self.command = Command(
             "localagent",
             *("--port", str(self._port), "--data", str(self.data)),

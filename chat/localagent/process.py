@@ -13,7 +13,12 @@ from .settings import Settings
 
 
 async def run(
-    data: Path, host: str, port: int, settings: Settings, announce: Callable[[str], None]
+    data: Path,
+    host: str,
+    port: int,
+    settings: Settings,
+    announce: Callable[[str], None],
+    on_join: Callable[[str, int], None] | None = None,
 ) -> None:
     """Serve until told to end. A restart serves again on the same port, from what is on disk.
 
@@ -32,6 +37,7 @@ async def run(
         while True:
             async with LocalAgent(data, settings).serving(port, host) as server:
                 port = server.port
+                server.on_join = on_join
                 announce(server.url)
                 how = await _end_of(server, terminate, stop)
             if how != "restart":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -37,6 +37,8 @@ class LocalAgent:
         self.submits = 0
         """Accepted submits and interrupts so far."""
         self.connections_peak = 0
+        self.on_join: Callable[[str, int], None] | None = None
+        """Told of every join: the conversation, and how many clients have joined it now."""
         self.ended: asyncio.Future[str]
         """While serving: settles with `shutdown` or `restart` when a client has asked for it."""
         self._peers: dict[Connection, Peer] = {}
@@ -153,6 +155,8 @@ class LocalAgent:
         """Keep the peak of a conversation."""
         now = self.clients_now(conversation_id)
         self._peaks[conversation_id] = max(now, self.clients_peak(conversation_id))
+        if self.on_join is not None:
+            self.on_join(conversation_id, now)
 
     def count_submit(self) -> None:
         """One more accepted submit."""

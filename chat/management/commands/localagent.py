@@ -32,6 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8999, help="0 takes a free one")
         parser.add_argument("--data", type=Path, required=True, help="directory, made if missing")
+        parser.add_argument("--show-joins", action="store_true", help="a line for every join")
         for name, what in WAITS.items():
             default = getattr(Settings(), f"{name}_s")
             option = f"--{name.replace('_', '-')}"
@@ -41,14 +42,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the server. Raises CommandError with one clear line if it cannot start."""
         settings = Settings(**{f"{name}_s": options[name] for name in WAITS})
+        on_join = self._joined if options["show_joins"] else None
+        where = options["data"], options["host"], options["port"]
         try:
-            asyncio.run(
-                run(options["data"], options["host"], options["port"], settings, self._announce)
-            )
+            asyncio.run(run(*where, settings, self._announce, on_join))
         except (OSError, OverflowError) as error:
-            where = f"{options['host']}:{options['port']}"
-            raise CommandError(f"localagent: cannot serve on {where}: {error}") from error
+            address = f"{options['host']}:{options['port']}"
+            raise CommandError(f"localagent: cannot serve on {address}: {error}") from error
 
     def _announce(self, url: str) -> None:
-        self.stdout.write(f"localagent: {url}")
+        self._say(f"localagent: {url}")
+
+    def _joined(self, conversation_id: str, clients: int) -> None:
+        self._say(f"joined: {conversation_id} {clients}")
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
         self.stdout.flush()
