@@ -18,16 +18,14 @@ from django.conf import settings
 
 from chat.db import in_db
 from chat.link import lease
+from chat.link.heart import Heart
 from chat.link.link import Link
 from chat.link.tasks import cancelled, spawn, tolerantly
 from chat.models import Conversation
 
-BEATS_PER_TTL = 3
-FENCE_AFTER_TTLS = 2 / 3
 ASK_TIMES = 2  # an owner may come or go between the look and the claim
 LISTEN_AGAIN_S = 0.5
 START_AGAIN_S = 1.0
-PRESENCE_TTLS = 3  # a page's process that was not heard of for this long has no pages
 
 log = structlog.get_logger(__name__)
 
@@ -55,34 +53,27 @@ class Hub:
         self.ttl = timedelta(seconds=settings.OWNER_TTL_S)
         self._opening: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._claiming: set[asyncio.Task[bool]] = set()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._fence_timer: asyncio.TimerHandle | None = None
-        self._closing = False
+        self._listener: asyncio.Task[None] | None = None
+        self._heart = Heart(self)
+        self.closing = False
 
     async def start(self) -> None:
         """Be known, listen, and take up what a crash left behind."""
         self.channel = await get_channel_layer().new_channel("owner")
-        await in_db(lease.register, self.process_id, self.channel)
-        self._alive_since(self.loop.time())
-        self._tasks = [
-            spawn(self._listen(), name="owner channel"),
-            spawn(self._beat_for_ever(), name="heartbeat"),
-        ]
+        await self._heart.start()
+        self._listener = spawn(self._listen(), name="owner channel")
 
     async def stop(self) -> None:
         """Take no more work, flush and give up every link, be forgotten.
 
         The heart beats until that is done: nobody may take over what is not saved yet.
         """
-        self._closing = True
-        listener, heart = self._tasks
-        await cancelled(listener)
+        self.closing = True
+        await cancelled(self._listener)
         if self._claiming:
             await asyncio.wait(self._claiming)
         await asyncio.gather(*(link.close() for link in list(self.links.values())))
-        await cancelled(heart)
-        if self._fence_timer is not None:
-            self._fence_timer.cancel()
+        await self._heart.stop()
         await in_db(lease.retire, self.process_id)
 
     def page_opened(self, conversation_id: int, page: Page) -> None:
@@ -112,7 +103,7 @@ class Hub:
     async def ask(self, conversation_id: int, message: dict[str, Any]) -> None:
         """Pass a message to the owner, here or elsewhere; open a link if there is none."""
         for _ in range(ASK_TIMES):
-            if self._closing or await self._to_living_owner(conversation_id, message):
+            if self.closing or await self._to_living_owner(conversation_id, message):
                 return
             if await self.open(conversation_id):
                 await self._to_living_owner(conversation_id, message)
@@ -132,7 +123,7 @@ class Hub:
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if conversation_id in self.links:
                 return True
-            if self._closing:
+            if self.closing:
                 return False
             try:
                 epoch = await in_db(lease.claim, conversation_id, self.process_id, self.ttl)
@@ -150,7 +141,7 @@ class Hub:
 
     async def _to_living_owner(self, conversation_id: int, message: dict[str, Any]) -> bool:
         """False if there is no living owner."""
-        signed = self._signed(conversation_id, message)
+        signed = self.signed(conversation_id, message)
         if conversation_id in self.links:
             self._handle(signed)
             return True
@@ -161,7 +152,7 @@ class Hub:
         await get_channel_layer().send(owner.channel, signed)
         return True
 
-    def _signed(self, conversation_id: int, message: dict[str, Any]) -> dict[str, Any]:
+    def signed(self, conversation_id: int, message: dict[str, Any]) -> dict[str, Any]:
         return {**message, "conversation": conversation_id, "process": str(self.process_id)}
 
     async def _listen(self) -> None:
@@ -198,66 +189,6 @@ class Hub:
             del self.links[pk]
         for page in list(self.pages.get(pk, ())):
             page.reattach()
-
-    async def _beat_for_ever(self) -> None:
-        while True:
-            await tolerantly(self._beat(), "heartbeat")
-            await asyncio.sleep(self.ttl.total_seconds() / BEATS_PER_TTL)
-
-    async def _beat(self) -> None:
-        began = self.loop.time()
-        if not await in_db(lease.beat, self.process_id):
-            self._fence_all()
-            await in_db(lease.register, self.process_id, self.channel)
-        self._alive_since(began)
-        await self._look_after_links()
-        if not self._closing:
-            for orphan in await in_db(lease.orphans, self.ttl):
-                await self.open(orphan)
-            await self._look_after_pages()
-
-    def _alive_since(self, began: float) -> None:
-        """Others see that this process lives. If they did not for too long, they may own what
-        is ours by now: a timer, for the database may also hang.
-        """
-        if self._fence_timer is not None:
-            self._fence_timer.cancel()
-        at = began + self.ttl.total_seconds() * FENCE_AFTER_TTLS
-        self._fence_timer = self.loop.call_at(at, self._fence_all)
-
-    async def _look_after_links(self) -> None:
-        """Notice what pokes did not tell: a clear by a command, a takeover, an idle link."""
-        links = list(self.links.items())  # one that is opened meanwhile is not in these rows
-        rows = await in_db(lease.revisions, self.process_id)
-        presence_s = self.ttl.total_seconds() * PRESENCE_TTLS
-        for pk, link in links:
-            epoch, revision = rows.get(pk, (None, 0))
-            if epoch != link.epoch:
-                link.fence()
-            elif revision > link.keeper.revision:
-                link.poke()
-            if pk in self.pages:
-                link.present(str(self.process_id))
-            if not link.wanted(presence_s, settings.LINK_LINGER_S):
-                spawn(link.close(), name="close idle link")
-            await link.publisher.repeat()
-
-    async def _look_after_pages(self) -> None:
-        """Tell far owners that there are pages here; find a new owner where one died."""
-        far = [pk for pk in self.pages if pk not in self.links]
-        owners = await in_db(lease.living_owners, far, self.ttl) if far else {}
-        for pk in far:
-            owner = owners.get(pk)
-            if owner is not None and owner.process_id != self.process_id:
-                signed = self._signed(pk, {"type": "owner.present"})
-                await get_channel_layer().send(owner.channel, signed)
-            else:
-                for page in list(self.pages.get(pk, ())):
-                    page.reattach()
-
-    def _fence_all(self) -> None:
-        for link in self.links.values():
-            link.fence()
 
 
 _hub: Hub | None = None

@@ -14,8 +14,7 @@ from pytest_django import Settings
 
 from chat.agentserver.events import Json
 from chat.db import in_db
-from chat.link import hub as hub_module
-from chat.link import link, tasks
+from chat.link import heart, link, tasks
 from chat.link.hub import Hub
 from chat.models import Conversation
 from chat.transcript import store
@@ -35,7 +34,7 @@ def _quick(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "RETRY_FIRST_S", 0.02)
     # Often, so that what a poke did not tell is soon found; but slow to fence on a busy machine.
     settings.OWNER_TTL_S = 12
-    monkeypatch.setattr(hub_module, "BEATS_PER_TTL", 60)
+    monkeypatch.setattr(heart, "BEATS_PER_TTL", 60)
     settings.AGENT_CONNECT_TIMEOUT_S = 2
     settings.AGENT_INVOKE_TIMEOUT_S = 5
     settings.LINK_LINGER_S = 60

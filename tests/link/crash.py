@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 
 from chat.link.hub import Hub
+from chat.link.tasks import cancelled
 
 
 async def crash(hub: Hub) -> None:
     """Let it die as by SIGKILL: nothing more is written and nobody is told."""
-    for task in hub._tasks:
-        task.cancel()
-        await asyncio.wait([task])
-    if hub._fence_timer is not None:
-        hub._fence_timer.cancel()
+    await cancelled(hub._listener)
+    await hub._heart.stop()
     for link in list(hub.links.values()):
         link._on_ended = lambda _link: None
         link.fence()
         await asyncio.wait([link.task])
     hub.links.clear()
-    hub._closing = True
+    hub.closing = True

@@ -1,0 +1,107 @@
+"""A process's heartbeat, and what it looks after at every beat."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from channels.layers import get_channel_layer
+from django.conf import settings
+
+from chat.db import in_db
+from chat.link import lease
+from chat.link.tasks import cancelled, spawn, tolerantly
+
+if TYPE_CHECKING:
+    from chat.link.hub import Hub
+
+BEATS_PER_TTL = 3
+FENCE_AFTER_TTLS = 2 / 3
+PRESENCE_TTLS = 3  # a page's process that was not heard of for this long has no pages
+
+
+class Heart:
+    """Says that the hub's process lives, fences all its links when others may believe that it
+    does not, and finds by looking what no poke told.
+    """
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._beating: asyncio.Task[None] | None = None
+        self._fence_timer: asyncio.TimerHandle | None = None
+
+    async def start(self) -> None:
+        """Make the process known, and beat from now on."""
+        began = self._hub.loop.time()
+        await in_db(lease.register, self._hub.process_id, self._hub.channel)
+        self._alive_since(began)
+        self._beating = spawn(self._beat_for_ever(), name="heartbeat")
+
+    async def stop(self) -> None:
+        """Beat no more, and fence nothing."""
+        await cancelled(self._beating)
+        if self._fence_timer is not None:
+            self._fence_timer.cancel()
+
+    async def _beat_for_ever(self) -> None:
+        while True:
+            await tolerantly(self._beat(), "heartbeat")
+            await asyncio.sleep(self._hub.ttl.total_seconds() / BEATS_PER_TTL)
+
+    async def _beat(self) -> None:
+        hub = self._hub
+        began = hub.loop.time()
+        if not await in_db(lease.beat, hub.process_id):
+            self._fence_all()
+            await in_db(lease.register, hub.process_id, hub.channel)
+        self._alive_since(began)
+        await self._look_after_links()
+        if not hub.closing:
+            for orphan in await in_db(lease.orphans, hub.ttl):
+                await hub.open(orphan)
+            await self._look_after_pages()
+
+    def _alive_since(self, began: float) -> None:
+        """Others see that this process lives. If they did not for too long, they may own what
+        is ours by now: a timer, for the database may also hang.
+        """
+        if self._fence_timer is not None:
+            self._fence_timer.cancel()
+        at = began + self._hub.ttl.total_seconds() * FENCE_AFTER_TTLS
+        self._fence_timer = self._hub.loop.call_at(at, self._fence_all)
+
+    async def _look_after_links(self) -> None:
+        """Notice what pokes did not tell: a clear by a command, a takeover, an idle link."""
+        hub = self._hub
+        links = list(hub.links.items())  # one that is opened meanwhile is not in these rows
+        rows = await in_db(lease.revisions, hub.process_id)
+        presence_s = hub.ttl.total_seconds() * PRESENCE_TTLS
+        for pk, link in links:
+            epoch, revision = rows.get(pk, (None, 0))
+            if epoch != link.epoch:
+                link.fence()
+            elif revision > link.keeper.revision:
+                link.poke()
+            if pk in hub.pages:
+                link.present(str(hub.process_id))
+            if not link.wanted(presence_s, settings.LINK_LINGER_S):
+                spawn(link.close(), name="close idle link")
+            await link.publisher.repeat()
+
+    async def _look_after_pages(self) -> None:
+        """Tell far owners that there are pages here; find a new owner where one died."""
+        hub = self._hub
+        far = [pk for pk in hub.pages if pk not in hub.links]
+        owners = await in_db(lease.living_owners, far, hub.ttl) if far else {}
+        for pk in far:
+            owner = owners.get(pk)
+            if owner is not None and owner.process_id != hub.process_id:
+                signed = hub.signed(pk, {"type": "owner.present"})
+                await get_channel_layer().send(owner.channel, signed)
+            else:
+                for page in list(hub.pages.get(pk, ())):
+                    page.reattach()
+
+    def _fence_all(self) -> None:
+        for link in self._hub.links.values():
+            link.fence()
