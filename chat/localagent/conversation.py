@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from .agents import AgentHost
 from .audience import Audience, Client, Scope
 from .catalogue import Record
-from .commands import run_command
 from .connection import Connection
 from .context import ICONS, Aborted, CommandContext, text
 from .display import Display
@@ -26,6 +25,10 @@ JOINED_NOTICE = "[A new client has joined this conversation.]"
 LEFT_NOTICE = "[A client has left this conversation.]"
 
 
+type RunCommand = Callable[[CommandContext], Awaitable[None]]
+"""Runs the request of a context to its end. Raises Aborted when it is cancelled."""
+
+
 class Conversation:
     """Stays loaded while somebody is joined or a command runs, and `settings.idle_s` longer.
 
@@ -39,6 +42,7 @@ class Conversation:
         settings: Settings,
         on_idle: Callable[[Conversation], None],
         control: Callable[[str], None],
+        run_command: RunCommand,
     ) -> None:
         self.record = record
         self.settings = settings
@@ -53,6 +57,7 @@ class Conversation:
         self.command_lock = asyncio.Lock()
         self.stopping = False
         self._on_idle = on_idle
+        self._run_command = run_command
         self._context: CommandContext | None = None
         self._job: asyncio.Task[None] | None = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -159,7 +164,7 @@ class Conversation:
             context = self._context = CommandContext(self, request)
             self.display.user_request(request.ref, request.text)
             try:
-                await run_command(context)
+                await self._run_command(context)
             except Aborted:
                 context.outcome.cancelled = True
             except WireError as error:

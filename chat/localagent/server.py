@@ -12,8 +12,9 @@ from websockets.typing import Subprotocol
 
 from .audience import Client
 from .catalogue import Catalogue
+from .commands import run_command
 from .connection import Connection
-from .conversation import Conversation
+from .conversation import Conversation, RunCommand
 from .displaylog import DisplayLog
 from .peer import Peer
 from .settings import Settings
@@ -29,7 +30,12 @@ class LocalAgent:
     In a test: `async with LocalAgent(path, settings).serving() as server: server.url`.
     """
 
-    def __init__(self, data: Path, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        settings: Settings | None = None,
+        run_command: RunCommand = run_command,
+    ) -> None:
         self.settings = settings or Settings()
         self.catalogue = Catalogue(data)
         self.url = ""
@@ -43,6 +49,7 @@ class LocalAgent:
         """While serving: settles with `shutdown` or `restart` when a client has asked for it."""
         self._peers: dict[Connection, Peer] = {}
         self._pings: dict[Connection, asyncio.Task[None]] = {}
+        self._run_command = run_command
         self._draining = False
         self._loaded: dict[str, Conversation] = {}
         self._peaks: dict[str, int] = {}
@@ -137,7 +144,9 @@ class LocalAgent:
         conversation = self._loaded.get(record.id)
         if conversation is None:
             log = DisplayLog(self.catalogue.log_path(record.id))
-            conversation = Conversation(record, log, self.settings, self._unload, self.end)
+            conversation = Conversation(
+                record, log, self.settings, self._unload, self.end, self._run_command
+            )
             conversation.stopping = self._draining
             self._loaded[record.id] = conversation
         return conversation

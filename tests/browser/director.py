@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
-import pytest
-
-from chat.localagent import LocalAgent, conversation
+from chat.localagent import LocalAgent
 from chat.localagent.commands import run_command
 from chat.localagent.context import Aborted, CommandContext, markdown
 from chat.localagent.wire import Json, WireError
@@ -88,20 +86,16 @@ class Director:
         self._news = threading.Condition()
         self._parts: dict[str, Part] = {}
         self._begun: Counter[str] = Counter()
-        self._patch = pytest.MonkeyPatch()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> Self:
         """Serve on a free port of loopback."""
-        # Not an entry of the table of commands, which other tests hold to what is listed there.
-        self._patch.setattr(conversation, "run_command", self._run_command)
         self._thread.start()
         assert self._ready.wait(PATIENCE_S)
         return self
 
     def stop(self) -> None:
         """End all of it at once."""
-        self._patch.undo()
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(PATIENCE_S)
 
@@ -156,7 +150,7 @@ class Director:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        async with LocalAgent(self._data).serving() as agent:
+        async with LocalAgent(self._data, run_command=self._run_command).serving() as agent:
             self.url = agent.url
             self._ready.set()
             await self._end.wait()

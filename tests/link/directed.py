@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Self
 
-from chat.localagent.commands import COMMANDS
-from chat.localagent.commands.table import Command
+from chat.localagent.commands import run_command
 from chat.localagent.context import Aborted, CommandContext, markdown
 from chat.localagent.server import LocalAgent
 from chat.localagent.settings import Settings
 from chat.localagent.wire import Json
 from tests.link.wait import until
+
+COMMAND = "@told "
 
 
 class Part:
@@ -64,23 +65,26 @@ class DirectedAgent:
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[Self]:
-        COMMANDS[("told",)] = Command("test", ["told"], self._told)
-        try:
-            async with LocalAgent(self._data, self._settings).serving(self.port) as server:
-                self.server, self.port = server, server.port
-                yield self
-                self.peak = max(self.peak, server.connections_peak)
-        finally:
-            del COMMANDS[("told",)]
+        agent = LocalAgent(self._data, self._settings, self._run)
+        async with agent.serving(self.port) as server:
+            self.server, self.port = server, server.port
+            yield self
+            self.peak = max(self.peak, server.connections_peak)
 
     async def part(self, name: str, time: int = 1) -> Part:
         """The command `@told <name>` as soon as it runs, for the first or a later time."""
         await until(lambda: self.begun[name] >= time, f"@told {name} runs")
         return self.parts[name]
 
-    async def _told(self, context: CommandContext, rest: str) -> None:
-        part = self.parts[rest.strip()] = Part(context)
-        self.begun[rest.strip()] += 1
+    async def _run(self, context: CommandContext) -> None:
+        text = context.request.text
+        if not text.startswith(COMMAND):
+            await run_command(context)
+            return
+        context.begin("test", ["told"])
+        name = text.removeprefix(COMMAND).strip()
+        part = self.parts[name] = Part(context)
+        self.begun[name] += 1
         try:
             await context.until(part.over)
         except Aborted:
