@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
@@ -37,8 +38,10 @@ class Connection:
     that cannot be sure of that there is the count that `ask` returns.
 
     `on_close` is told the close code when the socket ends other than by `close` or a new
-    `connect`; by then everything that waited has failed with `ConnectionLost`. Neither the address
-    nor the token is ever part of a log line or of an exception.
+    `connect`; by then everything that waited has failed with `ConnectionLost`. `on_junk` is told of
+    each frame that was dropped: "unreadable", "senseless" (a known call with wrong arguments) or
+    "failed" (its handling raised). Neither the address, nor the token, nor anything of what a frame
+    says is ever part of a log line. Log lines are written in `context`, where there is one.
     """
 
     def __init__(
@@ -48,6 +51,8 @@ class Connection:
         token: str = "",
         on_event: Callable[[Event], None],
         on_close: Callable[[int | None], None],
+        on_junk: Callable[[str], None] | None = None,
+        context: contextvars.Context | None = None,
         connect_timeout_s: float = 10,
         invoke_timeout_s: float = 30,
         ping_interval_s: float = 20,
@@ -59,6 +64,8 @@ class Connection:
         self._token = token
         self._on_event = on_event
         self._on_close = on_close
+        self._on_junk = on_junk or (lambda kind: None)
+        self._context = context
         self._invoke_timeout_s = invoke_timeout_s
         self._limits = Limits(connect_timeout_s, ping_interval_s, max_frame_bytes)
         self._handlers: dict[tuple[str, str], Handler] = {}
@@ -95,12 +102,14 @@ class Connection:
             send=lambda frame: transport.send(frame),
             on_call=self._take_call,
             on_invoke=lambda channel, invoke: self._take_invoke(rpc, channel, invoke),
+            on_junk=self._on_junk,
         )
         transport = Transport(
             opened,
             on_frame=rpc.receive,
             on_end=lambda code: self._end(rpc, code),
             ping_interval_s=self._limits.ping_interval_s,
+            context=self._context,
         )
         self._rpc, self._transport = rpc, transport
 
@@ -187,9 +196,11 @@ class Connection:
         event = decode_event(conversation_id, call.name, call.args)
         if event is None:
             log.warning("dropped a call that makes no sense: %s", call.name)
+            self._on_junk("senseless")
             return
         if isinstance(event, UnknownEvent):
-            log.info("a call of an unknown name: %.80r", call.name)
+            # Not the name itself: it is the agent-server's word, which may be anybody's.
+            log.info("a call of an unknown name (length %d)", len(call.name))
         self.events_delivered += 1
         self._on_event(event)
 
@@ -202,7 +213,7 @@ class Connection:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         # The loop keeps no reference to a task, and one that is not kept may vanish (see C61).
-        task = spawn(work)
+        task = spawn(work, self._context)
         self._handling.add(task)
         task.add_done_callback(self._handling.discard)
 

@@ -38,7 +38,8 @@ class Rpc:
     """Turns calls into frames and frames into calls, in the order in which they come.
 
     `send` gets each frame to write. `on_call` gets every one-way call. `on_invoke` gets every
-    invoke and says whether somebody will `answer` it; if not, it is refused at once.
+    invoke and says whether somebody will `answer` it; if not, it is refused at once. `on_junk` is
+    told of every frame that was dropped: see `Connection`.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class Rpc:
         send: Callable[[str], None],
         on_call: Callable[[str, Call], None],
         on_invoke: Callable[[str, Invoke], bool],
+        on_junk: Callable[[str], None] = lambda kind: None,
     ) -> None:
         self._send = send
         self._on_call = on_call
         self._on_invoke = on_invoke
+        self._on_junk = on_junk
         self._ids = count()
         self._waiting: dict[CallKey, Settle] = {}
         self._unanswered: dict[CallKey, Invoke] = {}
@@ -111,11 +114,13 @@ class Rpc:
         frame = decode_frame(data)
         if frame is None:
             log.warning("dropped a frame that makes no sense (length %d)", len(data))
+            self._on_junk("unreadable")
             return
         try:
             self._dispatch(frame)
         except Exception:
             log.exception("failed to handle a frame; the connection goes on")
+            self._on_junk("failed")
 
     def close(self, error: ConnectionLost) -> None:
         """The socket is gone: everything that waits fails with such an error, and all to come."""

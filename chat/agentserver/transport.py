@@ -58,14 +58,15 @@ class Transport:
         on_frame: Callable[[bytes], None],
         on_end: Callable[[int], None],
         ping_interval_s: float,
+        context: contextvars.Context | None = None,
     ) -> None:
         self._socket = socket
         self._on_frame = on_frame
         self._on_end = on_end
         self._ping_interval_s = ping_interval_s
         self._outbox: asyncio.Queue[str | None] = asyncio.Queue()
-        self._writer = spawn(self._write())
-        self._others = [spawn(self._read()), spawn(self._watch())]
+        self._writer = spawn(self._write(), context)
+        self._others = [spawn(self._read(), context), spawn(self._watch(), context)]
 
     def send(self, frame: str) -> None:
         """Put a frame in line. One that cannot be written any more is dropped."""
@@ -124,9 +125,14 @@ class Transport:
             self._socket.transport.abort()
 
 
-def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """Run something long with no context of whoever happened to ask for it."""
-    return asyncio.create_task(work, context=contextvars.Context())
+def spawn(
+    work: Coroutine[Any, Any, None], context: contextvars.Context | None = None
+) -> asyncio.Task[None]:
+    """Run something long with no context of whoever happened to ask for it, but in a copy of the
+    one that is given.
+    """
+    own = contextvars.Context() if context is None else context.copy()
+    return asyncio.create_task(work, context=own)
 
 
 async def open_socket(url: str, token: str, limits: Limits) -> ClientConnection | ConnectFailed:

@@ -19,6 +19,7 @@ from chat.link.fragments import (
     state_html,
 )
 from chat.link.keeper import Batch, Keeper
+from chat.link.metrics import FAILED_SAVES, FLUSH_TIME, RENDER_TIME, SAVE_TIME
 from chat.link.publisher import Publisher
 from chat.link.status import Status
 from chat.link.tasks import cancelled, spawn
@@ -119,17 +120,19 @@ class Flusher:
 
     async def _flush_some(self) -> None:
         async with self._drawing:
-            html, batch = await self._draw(self._is_due)
-            if batch is not None:
-                self._saving = spawn(self._save_apart(batch), name="save")
-            await self._push(html)
+            with FLUSH_TIME.time():
+                html, batch = await self._draw(self._is_due)
+                if batch is not None:
+                    self._saving = spawn(self._save_apart(batch), name="save")
+                await self._push(html)
         self._look_again()
 
     async def _flush_all(self) -> None:
         if self._saving is not None:
             await asyncio.wait([self._saving])
-        html, batch = await self._draw(lambda: True)
-        await self._push(html)
+        with FLUSH_TIME.time():
+            html, batch = await self._draw(lambda: True)
+            await self._push(html)
         if batch is not None:
             await self._save(batch)
 
@@ -139,11 +142,13 @@ class Flusher:
         parts: list[str] = []
         spoken: list[str] = []
         for request in [r for r in self.live.requests.values() if r.dirty]:
-            changes = painting.draw(request, renders.get(request.request_id, ()))
+            with RENDER_TIME.time():
+                changes = painting.draw(request, renders.get(request.request_id, ()))
             if changes:
                 parts.append(changes_html(self.live.conversation_key, changes))
             if request.finished and not request.announced and request.seq is not None:
                 request.announced = True
+                log.info("request ended", request=request.request_id, state=request.state.value)
                 spoken.append(request.spoken()[:SPOKEN_CHARS])
         parts += self._state_parts(spoken)
         if any(spoken):
@@ -167,7 +172,8 @@ class Flusher:
             if not heavy:
                 break
             for request_id, render in heavy:
-                await asyncio.to_thread(render.run)
+                with RENDER_TIME.time():
+                    await asyncio.to_thread(render.run)
                 made.setdefault(request_id, []).append(render)
         return made
 
@@ -221,9 +227,13 @@ class Flusher:
 
     async def _save(self, batch: Batch) -> None:
         try:
-            await self.keeper.write(batch)
+            with SAVE_TIME.time():
+                await self.keeper.write(batch)
         except saving.Fenced:
             self._on_fenced()
+            raise
+        except Exception:
+            FAILED_SAVES.inc()
             raise
         finally:
             self.wake()

@@ -20,6 +20,7 @@ from chat.link import lease
 from chat.link.flusher import Flusher
 from chat.link.intake import Intake
 from chat.link.keeper import Keeper
+from chat.link.metrics import FENCES, RECONNECTS, drop_frame
 from chat.link.publisher import Publisher
 from chat.link.status import Status
 from chat.link.tasks import cancelled, spawn, tolerantly
@@ -118,6 +119,8 @@ class Link:
 
     def fence(self) -> None:
         """Somebody else may own the conversation: end at once and write nothing more."""
+        if not self._fenced:
+            FENCES.inc()
         self._fenced = True
         self._leave()
 
@@ -181,6 +184,7 @@ class Link:
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._retry.wait()
+            RECONNECTS.inc(not self._closing.is_set())
 
     async def _try(self, upstream: Upstream) -> Status:
         """Connect, and stay until that ends: what to show then. Every fault but a cancellation
@@ -198,6 +202,7 @@ class Link:
             self.fence()
         except ConnectionLost as lost:
             if lost.code == FRAME_TOO_BIG:
+                drop_frame("oversized")
                 self._mine.log_unreadable = True
                 await self._tell_of_size()
         except AgentServerError as failure:

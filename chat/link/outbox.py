@@ -61,11 +61,14 @@ class Outbox:
             return
         self._submitted.add(request.request_id)
         request.attempted = True
+        log.info("submitting", request=request.request_id)
         try:
             answer = await self._client.submit(self._upstream_id, request.text, request.request_id)
         except InvokeFailed as failure:
+            log.info("not accepted", request=request.request_id)
             request.signal(Signal.REFUSED, failure.text or NOT_ACCEPTED)
             return
+        log.info("accepted" if answer.ok else "not accepted", request=request.request_id)
         if answer.ok:
             request.signal(Signal.ACCEPTED)
         elif answer.error == SERVER_STOPPING:
@@ -83,8 +86,8 @@ class Outbox:
         try:
             kind = await self._client.cancel(self._upstream_id, request.request_id)
             await self._unblock(request)
-        except InvokeFailed as failure:
-            log.warning("cancel refused", request_id=request.request_id, error=failure.text)
+        except InvokeFailed:
+            log.warning("cancel refused", request=request.request_id)
             self._stopping.discard(request.request_id)  # Stop may be pressed again
             return
         if kind == "not_found":

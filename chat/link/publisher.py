@@ -8,6 +8,8 @@ from typing import Any
 import structlog
 from channels.layers import get_channel_layer
 
+from chat.link.metrics import LOST_PUSHES
+
 log = structlog.get_logger(__name__)
 
 
@@ -60,6 +62,7 @@ class Publisher:
         try:
             await get_channel_layer().send(reply_to, message)
         except Exception as error:
+            LOST_PUSHES.inc()
             log.warning("answer lost", error=type(error).__name__)
 
     async def _to_group(self, message: dict[str, Any]) -> None:
@@ -67,6 +70,7 @@ class Publisher:
             try:
                 await get_channel_layer().group_send(group_name(self.conversation_id), message)
             except Exception as error:
+                LOST_PUSHES.inc()
                 log.warning("push lost", error=type(error).__name__)
 
     def _message(self, kind: str, html: str, revision: int, number: int) -> dict[str, Any]:

@@ -8,20 +8,29 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any
 
 import structlog
+from structlog.contextvars import bind_contextvars, get_contextvars
 
 log = structlog.get_logger(__name__)
 
 _running: set[asyncio.Task[Any]] = set()
 
 
-def spawn[T](work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-    """Start `work` in a fresh context: a task must not carry the page's request along.
+def spawn[T](
+    work: Coroutine[Any, Any, T], *, name: str, conversation: int | None = None
+) -> asyncio.Task[T]:
+    """Start `work` in a fresh context: a task must not carry the page's request along, but only
+    for which conversation it works, given or inherited: its log lines say that.
 
     The reference is kept until it ends (see C61); a fault is logged with `name`.
     """
-    task = asyncio.get_running_loop().create_task(work, name=name, context=contextvars.Context())
+    context = contextvars.Context()
+    if conversation is None:
+        conversation = get_contextvars().get("conversation")
+    if conversation is not None:
+        context.run(bind_contextvars, conversation=conversation)
+    task = asyncio.get_running_loop().create_task(work, name=name, context=context)
     _running.add(task)
-    task.add_done_callback(_done)
+    task.add_done_callback(_done, context=context)
     return task
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from chat.db import in_db
 from chat.link import joining
 from chat.link.flusher import Flusher
 from chat.link.intake import Intake
+from chat.link.metrics import drop_frame
 from chat.link.outbox import Outbox
 from chat.models import Conversation, LinkState
 from chat.transcript import conversations
@@ -69,6 +71,8 @@ class Upstream:
             token=settings.TYPEAGENT_TUNNEL_TOKEN,
             on_event=self._take,
             on_close=self._closed,
+            on_junk=drop_frame,
+            context=contextvars.copy_context(),
             connect_timeout_s=settings.AGENT_CONNECT_TIMEOUT_S,
             invoke_timeout_s=settings.AGENT_INVOKE_TIMEOUT_S,
             ping_interval_s=settings.AGENT_PING_INTERVAL_S,

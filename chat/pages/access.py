@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.http import Http404
+from structlog.contextvars import bind_contextvars
 
 from chat.models import KEY_PATTERN, Conversation
 
@@ -21,6 +22,8 @@ def get_conversation(user: AnyUser, key: str) -> Conversation:
     conversation = find_conversation(user, key)
     if conversation is None:
         raise Http404("No such conversation")
+    # Every log line of this HTTP request says so from now on.
+    bind_contextvars(conversation=conversation.pk)
     return conversation
 
 

@@ -15,6 +15,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils.html import format_html
+from structlog.contextvars import bind_contextvars
 
 from chat.db import in_db
 from chat.display.content import clean_text
@@ -62,6 +63,7 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(conversation if isinstance(conversation, int) else SERVER_ENDS)
             return
         self.conversation = conversation
+        bind_contextvars(conversation=conversation.pk)
         for group in (group_name(conversation.pk), session_group(self.scope)):
             await self.channel_layer.group_add(group, self.channel_name)
         here.page_opened(conversation.pk, self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from uuid import uuid4
 
+import structlog
 from django.conf import settings
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -23,6 +24,8 @@ from chat.pages.forms import MessageForm, one_newline
 from chat.pages.guard import PageRequest, signed_in
 from chat.transcript import reading, store
 from chat.transcript.bubbles import RETRIABLE
+
+log = structlog.get_logger(__name__)
 
 
 class SeeOther(HttpResponseRedirect):
@@ -187,6 +190,7 @@ def _refuse(request: PageRequest, found: Conversation, form: MessageForm) -> Htt
 
 def _accepted(request: PageRequest, found: Conversation, accepted: Request) -> HttpResponse:
     """Show the bubble at once, whether or not the page's socket works."""
+    log.info("message stored", request=accepted.request_id)
     poke_soon(found.pk)
     if not request.htmx:
         return _to_page(found)
