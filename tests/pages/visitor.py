@@ -88,6 +88,7 @@ class Visitor:
             additional_headers={"Cookie": f"sessionid={self.session}"},
             proxy=None,
             compression=None,
+            max_size=None,
         )
 
     def _ask(self, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:

@@ -13,11 +13,6 @@ from django.db import connection
 from chat.management import serving
 from chat.management.embedded import EmbeddedAgent
 
-MAX_FRAME_BYTES = 64 * 1024
-"""Far more than what a page ever sends over its WebSocket."""
-MAX_MESSAGE_BYTES = 64 * 2**20
-"""This limit counts for what is sent too, which may be a whole answer of 16 MiB as HTML."""
-
 
 class Command(BaseCommand):
     help = "Prepares everything that is needed and serves the site until Ctrl-C."
@@ -42,9 +37,6 @@ class Command(BaseCommand):
                 settings.TYPEAGENT_SERVER_URL = agent.wait_for_url()
                 if not settings.TYPEAGENT_SERVER_URL:
                     raise CommandError("The embedded agent-server did not start.")
-            # Held open for as long as the site runs: SQLite would clean up its write-ahead log
-            # each time that the last connection closes.
-            connection.ensure_connection()
             self._serve(listener, host)
         except KeyboardInterrupt:
             self._say("Stopped.")
@@ -78,8 +70,6 @@ class Command(BaseCommand):
             application,
             # Twisted takes a copy of the descriptor and closes this one.
             endpoints=[f"fd:fileno={listener.detach()}"],
-            websocket_max_message_size=MAX_MESSAGE_BYTES,
-            websocket_max_frame_size=MAX_FRAME_BYTES,
             verbosity=0,
             server_name="",
             ready_callable=lambda: self._announce(own, lan, port),
