@@ -1,7 +1,10 @@
-"""Makes and keeps the site's secret key in its data folder, where none was given."""
+"""Makes and keeps the site's secret key in its data folder, where none was given, and names the
+site by its key.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -23,6 +26,11 @@ def kept_secret_key(path: Path) -> str:
     if not key:
         raise ImproperlyConfigured("SECRET_KEY is not set and the one kept in SITE_DATA is empty.")
     return key
+
+
+def public_name(key: str) -> str:
+    """The same for all processes of a site, another one for each site; tells nothing of the key."""
+    return "chat-" + hashlib.blake2b(b"public name", key=key.encode()[:64]).hexdigest()[:16]
 
 
 def _write_once(path: Path, key: str) -> None:

@@ -124,8 +124,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis_url("REDIS_URL")
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "chat"},
+        "BACKEND": "chat.link.shared_layer.SharedLayer",
+        "CONFIG": {
+            # A server that hangs must not be waited for.
+            "hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2, "socket_timeout": 2}],
+            # Redis brings every message to all its databases: another site's must not be heard.
+            "prefix": keys.public_name(SECRET_KEY),
+        },
     }
     if REDIS_URL
     else {"BACKEND": "chat.link.layer.MemoryLayer"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import pytest
 from channels.exceptions import ChannelFull
@@ -63,19 +64,57 @@ async def test_one_who_left_gets_nothing() -> None:
     assert not layer.channels
 
 
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the steady clock so many seconds on."""
+
+    def set_on(seconds: float) -> None:
+        then = time.monotonic() + seconds
+        monkeypatch.setattr(time, "monotonic", lambda: then)
+
+    return set_on
+
+
 async def test_c47_what_nobody_reads_expires_but_is_looked_for_seldom(
-    monkeypatch: pytest.MonkeyPatch,
+    later: Callable[[float], None],
 ) -> None:
     layer = MemoryLayer(expiry=-1)
     await layer.group_add("group", "gone")
     await layer.group_send("group", {"type": "page.push"})
     await layer.group_send("group", {"type": "page.push"})
-    assert layer.channels["gone"].qsize() == 2  # the clean-up has just been
-    later = time.monotonic() + layer_module.CLEAN_EVERY_S + 1
-    monkeypatch.setattr(time, "monotonic", lambda: later)
-    await layer.group_send("group", {"type": "page.push"})
+    for _ in range(2):
+        assert layer.channels["gone"].qsize() >= 2  # the clean-up has just been
+        later(layer_module.CLEAN_EVERY_S + 1)
+        await layer.group_send("group", {"type": "page.push"})
     assert "gone" not in layer.channels
     assert not layer.groups["group"]
+
+
+async def test_after_a_long_pause_of_the_process_its_readers_go_on(
+    later: Callable[[float], None],
+) -> None:
+    layer = MemoryLayer()
+    await layer.group_add("group", "page")
+    await layer.group_send("group", {"type": "page.push", "number": 0})
+    later(layer.expiry + 1)
+    await layer.group_send("group", {"type": "page.push", "number": 1})
+    assert await drain(layer, "page", 2) == [0, 1]
+    later(layer_module.CLEAN_EVERY_S + 1)
+    await layer.group_send("group", {"type": "page.push", "number": 2})
+    assert await drain(layer, "page", 1) == [2]
+
+
+async def test_a_page_may_be_open_for_days_and_over_any_step_of_the_clock(
+    monkeypatch: pytest.MonkeyPatch, later: Callable[[float], None]
+) -> None:
+    layer = MemoryLayer()
+    await layer.group_add("group", "page")
+    for days in (3, -3):
+        then = time.time() + days * 24 * 3600
+        monkeypatch.setattr(time, "time", lambda then=then: then)
+        later(layer_module.CLEAN_EVERY_S + 1)
+        await layer.group_send("group", {"type": "page.push", "number": days})
+        assert await drain(layer, "page", 1) == [days]
 
 
 async def test_a_group_name_is_checked() -> None:
