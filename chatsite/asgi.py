@@ -15,12 +15,13 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from chat.link import hub  # noqa: E402
+from chat.pages.probes import Probes  # noqa: E402
 from chat.pages.routing import websocket_urlpatterns  # noqa: E402
 from chatsite.lifecycle import hook_reactor, lifespan_app  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": Probes(pages),
         "websocket": AllowedHostsOriginValidator(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
         ),

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from chat.db import in_db
 from chat.link import lease
+from chat.link.metrics import TAKEOVERS
 from chat.link.tasks import cancelled, spawn, tolerantly
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ class Heart:
         self._hub = hub
         self._beating: asyncio.Task[None] | None = None
         self._fence_timer: asyncio.TimerHandle | None = None
+        self._beat_at = hub.loop.time()
+
+    @property
+    def age_s(self) -> float:
+        """How long ago the last beat was."""
+        return self._hub.loop.time() - self._beat_at
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the last beat is not too old to own anything by it."""
+        return self.age_s < self._hub.ttl.total_seconds() * FENCE_AFTER_TTLS
 
     async def start(self) -> None:
         """Make the process known, and beat from now on."""
@@ -58,7 +70,7 @@ class Heart:
         await self._look_after_links()
         if not hub.closing:
             for orphan in await in_db(lease.orphans, hub.ttl):
-                await hub.open(orphan)
+                TAKEOVERS.inc(await hub.open(orphan))
             await self._look_after_pages()
 
     def _alive_since(self, began: float) -> None:
@@ -67,6 +79,7 @@ class Heart:
         """
         if self._fence_timer is not None:
             self._fence_timer.cancel()
+        self._beat_at = began
         at = began + self._hub.ttl.total_seconds() * FENCE_AFTER_TTLS
         self._fence_timer = self._hub.loop.call_at(at, self._fence_all)
 
@@ -85,7 +98,7 @@ class Heart:
             if pk in hub.pages:
                 link.present(str(hub.process_id))
             if not link.wanted(presence_s, settings.LINK_LINGER_S):
-                spawn(link.close(), name="close idle link")
+                spawn(link.close(), name="close idle link", conversation=pk)
             await link.publisher.repeat()
 
     async def _look_after_pages(self) -> None:

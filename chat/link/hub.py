@@ -20,6 +20,7 @@ from chat.db import in_db
 from chat.link import lease
 from chat.link.heart import Heart
 from chat.link.link import Link
+from chat.link.metrics import CLAIMS
 from chat.link.tasks import cancelled, spawn, tolerantly
 from chat.models import Conversation
 
@@ -54,13 +55,14 @@ class Hub:
         self._opening: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._claiming: set[asyncio.Task[bool]] = set()
         self._listener: asyncio.Task[None] | None = None
-        self._heart = Heart(self)
+        self._echoes: dict[str, asyncio.Future[None]] = {}
+        self.heart = Heart(self)
         self.closing = False
 
     async def start(self) -> None:
         """Be known, listen, and take up what a crash left behind."""
         self.channel = await get_channel_layer().new_channel("owner")
-        await self._heart.start()
+        await self.heart.start()
         self._listener = spawn(self._listen(), name="owner channel")
 
     async def stop(self) -> None:
@@ -73,7 +75,7 @@ class Hub:
         if self._claiming:
             await asyncio.wait(self._claiming)
         await asyncio.gather(*(link.close() for link in list(self.links.values())))
-        await self._heart.stop()
+        await self.heart.stop()
         await in_db(lease.retire, self.process_id)
 
     def page_opened(self, conversation_id: int, page: Page) -> None:
@@ -114,7 +116,7 @@ class Hub:
 
         A caller that is cancelled leaves nothing half claimed.
         """
-        task = spawn(self._open(conversation_id), name="claim")
+        task = spawn(self._open(conversation_id), name="claim", conversation=conversation_id)
         self._claiming.add(task)
         task.add_done_callback(self._claiming.discard)
         return await asyncio.shield(task)
@@ -137,7 +139,18 @@ class Hub:
             self.links[conversation_id] = Link(
                 conversation, process_id=self.process_id, epoch=epoch, on_ended=self._ended
             )
+            CLAIMS.inc()
             return True
+
+    async def echo(self) -> None:
+        """Send a message through the layer to this process itself, and wait until it comes."""
+        name = uuid4().hex
+        heard = self._echoes[name] = self.loop.create_future()
+        try:
+            await get_channel_layer().send(self.channel, {"type": "owner.echo", "name": name})
+            await heard
+        finally:
+            del self._echoes[name]
 
     async def _to_living_owner(self, conversation_id: int, message: dict[str, Any]) -> bool:
         """False if there is no living owner."""
@@ -164,6 +177,11 @@ class Hub:
                 await asyncio.sleep(LISTEN_AGAIN_S)
 
     def _handle(self, message: dict[str, Any]) -> None:
+        if message["type"] == "owner.echo":
+            echo = self._echoes.get(message["name"])
+            if echo is not None and not echo.done():
+                echo.set_result(None)
+            return
         link = self.links.get(message["conversation"])
         if link is None:
             return
@@ -171,9 +189,13 @@ class Hub:
             case "owner.attach":
                 link.present(message["process"])
                 work = link.sync(message["reply_to"], message["revision"])
-                spawn(tolerantly(work, "sync"), name="sync")
+                spawn(tolerantly(work, "sync"), name="sync", conversation=link.conversation.pk)
             case "owner.check":
-                spawn(link.publisher.tell_newest(message["reply_to"]), name="check")
+                spawn(
+                    link.publisher.tell_newest(message["reply_to"]),
+                    name="check",
+                    conversation=link.conversation.pk,
+                )
             case "owner.present":
                 link.present(message["process"])
             case "owner.absent":
@@ -226,7 +248,11 @@ def poke_soon(conversation_id: int, kind: str = "owner.poke") -> None:
     pages this does nothing: owners also look by themselves, at every heartbeat.
     """
     hub = _hub
-    if hub is not None:
-        hub.loop.call_soon_threadsafe(
-            lambda: spawn(tolerantly(hub.ask(conversation_id, {"type": kind}), kind), name=kind)
-        )
+    if hub is None:
+        return
+
+    def poke() -> None:
+        asked = tolerantly(hub.ask(conversation_id, {"type": kind}), kind)
+        spawn(asked, name=kind, conversation=conversation_id)
+
+    hub.loop.call_soon_threadsafe(poke)

@@ -11,7 +11,7 @@ from chat.link.tasks import cancelled
 async def crash(hub: Hub) -> None:
     """Let it die as by SIGKILL: nothing more is written and nobody is told."""
     await cancelled(hub._listener)
-    await hub._heart.stop()
+    await hub.heart.stop()
     for link in list(hub.links.values()):
         link._on_ended = lambda _link: None
         link.fence()
