@@ -43,6 +43,17 @@ class Person:
         """As a browser sends them."""
         return f"sessionid={self.session}; csrftoken={self._token}"
 
+    def headers(self, web: Web, method: str) -> dict[str, str]:
+        """What the scripts of a page send along."""
+        headers = {"Cookie": self.cookies, "Origin": web.url}
+        if method == "POST":
+            headers |= {
+                "X-CSRFToken": self._token,
+                "HX-Request": "true",
+                "Content-Type": "application/x-www-form-urlencoded",
+            }
+        return headers
+
     async def send(self, text: str, client_id: str) -> Answer:
         """Post a message as an open page does, again and again until a process has accepted it."""
         return await self.post("messages/", text=text, client_id=client_id)
@@ -78,15 +89,8 @@ class Person:
 
     def _ask(self, web: Web, method: str, path: str, body: str) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=ANSWER_WITHIN_S)
-        headers = {"Cookie": self.cookies, "Origin": web.url}
-        if method == "POST":
-            headers |= {
-                "X-CSRFToken": self._token,
-                "HX-Request": "true",
-                "Content-Type": "application/x-www-form-urlencoded",
-            }
         try:
-            connection.request(method, path, body, headers)
+            connection.request(method, path, body, self.headers(web, method))
             answer = connection.getresponse()
             return Answer(answer.status, answer.read().decode(), web)
         finally:
