@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import structlog
+from channels.layers import get_channel_layer
 
 from chat.db import ask_database
 from chat.link import hub
@@ -63,6 +64,9 @@ async def _round_trip() -> None:
         raise RuntimeError(NOT_RUNNING)
     async with asyncio.timeout(LIMIT_S * 2):  # for a task that hangs in the layer does not end
         await here.echo()
+    # What a layer delivers within the process comes without Redis too.
+    if getattr(get_channel_layer(), "broken", False):
+        raise ConnectionError
 
 
 def _heartbeat() -> str:

@@ -78,6 +78,7 @@ class Command(BaseCommand):
 
     def _announce(self, own: str, lan: str, port: int) -> None:
         user = serving.local_user()
+        connection.close()  # or this thread would keep one of the pool's for ever
         self._say(f"Ready: {serving.url_of(own, port)}/")
         self._say(f"Log in: {serving.login_link(serving.url_of(own, port), user)}")
         if lan:
