@@ -27,6 +27,17 @@ class Process(models.Model):
 
     id = models.UUIDField(primary_key=True)
     channel = models.CharField(max_length=100)
+    owns = models.BooleanField(
+        default=True, db_default=True, help_text="Whether it may be asked to run links."
+    )
+    machine = models.CharField(max_length=64, blank=True, default="", db_default="")
+    run = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Tells it from every other program of its machine.",
+    )
     started_at = models.DateTimeField(default=now)
     beat_at = models.DateTimeField(default=now)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
@@ -17,15 +18,16 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 from chat.link import hub  # noqa: E402
 from chat.pages.probes import Probes  # noqa: E402
 from chat.pages.routing import websocket_urlpatterns  # noqa: E402
-from chatsite.lifecycle import hook_reactor, lifespan_app  # noqa: E402
+from chatsite.lifecycle import Life, hook_reactor, lifespan_app  # noqa: E402
 
+life = Life(hub.startup, hub.shutdown, stop_within_s=settings.STOP_WITHIN_S)
 application = ProtocolTypeRouter(
     {
         "http": Probes(pages),
         "websocket": AllowedHostsOriginValidator(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
         ),
-        "lifespan": lifespan_app(hub.startup, hub.shutdown),
+        "lifespan": lifespan_app(life),
     }
 )
-hook_reactor(hub.startup, hub.shutdown)
+hook_reactor(life)

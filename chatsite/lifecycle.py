@@ -13,47 +13,74 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-HARD_EXIT_S = 15
-"""How long an orderly end may take before the process ends itself."""
+START_PATIENCE_S = 2
+"""How long a server with a lifespan waits for the links before it serves pages without them."""
 
 logger = logging.getLogger(__name__)
 
 type Hook = Callable[[], Awaitable[None]]
 
 
-def hook_reactor(startup: Hook, shutdown: Hook) -> None:
+class Life:
+    """What begins and ends beside the requests. `stop_within_s` is how long the end may take
+    before the process ends itself.
+    """
+
+    def __init__(self, startup: Hook, shutdown: Hook, *, stop_within_s: float) -> None:
+        self._startup, self._shutdown = startup, shutdown
+        self._stop_within_s = stop_within_s
+        self._starting: asyncio.Future[None] | None = None
+
+    def begin(self) -> asyncio.Future[None]:
+        """The start, which goes on until it succeeds or `end` is called."""
+        self._starting = asyncio.ensure_future(_logged(self._startup))
+        return self._starting
+
+    async def end(self) -> None:
+        """Raises nothing: a hook that fails must not keep the server from ending."""
+        arm_hard_exit(self._stop_within_s)
+        if self._starting is not None and not self._starting.done():
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
+        await _logged(self._shutdown)
+
+
+def hook_reactor(life: Life) -> None:
     """Runs the hooks with Daphne's reactor, if this process has one that ever runs."""
     reactor = sys.modules.get("twisted.internet.reactor")
     if reactor is None:
         return
     from twisted.internet.defer import Deferred
 
-    # The asyncio loop runs only after "when running", so one turn later.
-    def begin() -> None:
-        task = asyncio.ensure_future(_logged(startup))
-        running.add(task)
-        task.add_done_callback(running.discard)
-
     def end() -> Deferred[None]:
-        arm_hard_exit(HARD_EXIT_S)
-        return Deferred.fromFuture(asyncio.ensure_future(_logged(shutdown)))
+        return Deferred.fromFuture(asyncio.ensure_future(life.end()))
 
-    running: set[asyncio.Future[None]] = set()
-    reactor.callWhenRunning(reactor.callLater, 0, begin)
+    # The asyncio loop runs only after "when running", so one turn later.
+    reactor.callWhenRunning(reactor.callLater, 0, life.begin)
     reactor.addSystemEventTrigger("before", "shutdown", end)
 
 
-def lifespan_app(startup: Hook, shutdown: Hook) -> Callable[..., Awaitable[None]]:
+def end_reactor(within_s: float) -> None:
+    """Ends Daphne's reactor in good order where it runs in another thread; waits for that."""
+    reactor = sys.modules.get("twisted.internet.reactor")
+    if reactor is None or not reactor.running:
+        return
+    ended = threading.Event()
+    reactor.callFromThread(reactor.addSystemEventTrigger, "after", "shutdown", ended.set)
+    reactor.callFromThread(reactor.stop)
+    ended.wait(within_s)
+
+
+def lifespan_app(life: Life) -> Callable[..., Awaitable[None]]:
     """The same as an ASGI lifespan application."""
 
     async def lifespan(_scope: Any, receive: Any, send: Any) -> None:
         while True:
             event = (await receive())["type"]
             if event == "lifespan.startup":
-                await _logged(startup)
+                await asyncio.wait([life.begin()], timeout=START_PATIENCE_S)
             else:
-                arm_hard_exit(HARD_EXIT_S)
-                await _logged(shutdown)
+                await life.end()
             await send({"type": f"{event}.complete"})
             if event == "lifespan.shutdown":
                 return

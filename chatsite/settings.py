@@ -38,11 +38,13 @@ CHAT_MAX_MESSAGES = env.integer("CHAT_MAX_MESSAGES", 200, minimum=1, maximum=10_
 CHAT_MAX_AGE_DAYS = env.integer("CHAT_MAX_AGE_DAYS", 30, minimum=1, maximum=3650)
 CHAT_TEXT_LIMIT_BYTES = env.integer("CHAT_TEXT_LIMIT_BYTES", 20_000, minimum=1, maximum=1_000_000)
 LINK_LINGER_S = env.seconds("LINK_LINGER_S", 300, minimum=0, maximum=86_400)
+LINK_OWNERS = env.choice("LINK_OWNERS", "web", "relay")
 OWNER_TTL_S = env.seconds("OWNER_TTL_S", 6, minimum=0.5, maximum=300)
+STOP_WITHIN_S = env.seconds("STOP_WITHIN_S", 15, minimum=1, maximum=600)
 SESSION_CHECK_S = env.seconds("SESSION_CHECK_S", 30, minimum=0.1, maximum=3600)
 
 INSTALLED_APPS = [
-    "daphne",
+    "chat",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -53,7 +55,6 @@ INSTALLED_APPS = [
     "channels",
     "django_htmx",
     "axes",
-    "chat",
 ]
 
 MIDDLEWARE = [

@@ -17,7 +17,7 @@ KEPT = {"DATABASE_URL", "REDIS_URL"}
 PREFIXES = (
     *("AGENT_", "ALLOWED_", "CHAT_", "CSRF_", "DATABASE_", "DEBUG", "LINK_", "LOG_"),
     *("METRICS_", "OWNER_", "REDIS_"),
-    *("SECRET_", "SESSION_", "SITE_", "STATIC_", "TRUST_", "TYPEAGENT_"),
+    *("SECRET_", "SESSION_", "SITE_", "STATIC_", "STOP_", "TRUST_", "TYPEAGENT_"),
 )
 
 for _name in [name for name in os.environ if name.startswith(PREFIXES) and name not in KEPT]:

@@ -57,15 +57,16 @@ def difference_html(key: str, difference: Difference) -> SafeString:
 
 def state_html(key: str, status: Status, *, running: bool) -> SafeString:
     """The state of the connection, and whether there is something to stop."""
-    return mark_safe(  # noqa: S308 - each part is safe already
-        render_to_string(
-            "chat/_parts.html#connection",
-            {"connection": status.for_page(), "key": key, "oob": True},
-        )
-        + render_to_string(
-            "chat/_parts.html#running", {"running": running, "key": key, "oob": True}
-        )
+    stop = render_to_string(
+        "chat/_parts.html#running", {"running": running, "key": key, "oob": True}
     )
+    return mark_safe(connection_html(key, status) + stop)  # noqa: S308 - both are safe already
+
+
+def connection_html(key: str, status: Status) -> SafeString:
+    """The state of the connection."""
+    context = {"connection": status.for_page(), "key": key, "oob": True}
+    return mark_safe(render_to_string("chat/_parts.html#connection", context))  # noqa: S308
 
 
 def revision_html(revision: int) -> SafeString:

@@ -9,7 +9,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from chat.db import in_db
-from chat.link import lease
+from chat.link import company, lease
 from chat.link.metrics import TAKEOVERS
 from chat.link.tasks import cancelled, spawn, tolerantly
 
@@ -43,9 +43,10 @@ class Heart:
         return self.age_s < self._hub.ttl.total_seconds() * FENCE_AFTER_TTLS
 
     async def start(self) -> None:
-        """Make the process known, and beat from now on."""
-        began = self._hub.loop.time()
-        await in_db(lease.register, self._hub.process_id, self._hub.channel)
+        """Make the process known, and beat from now on. Raises `MayNotServe`."""
+        hub = self._hub
+        began = hub.loop.time()
+        await in_db(company.join, hub.process_id, hub.channel, hub.ttl, owns=hub.owns)
         self._alive_since(began)
         self._beating = spawn(self._beat_for_ever(), name="heartbeat")
 
@@ -65,12 +66,14 @@ class Heart:
         began = hub.loop.time()
         if not await in_db(lease.beat, hub.process_id):
             self._fence_all()
-            await in_db(lease.register, hub.process_id, hub.channel)
+            owns = hub.owns and not hub.closing
+            await in_db(lease.register, hub.process_id, hub.channel, owns=owns)
         self._alive_since(began)
         await self._look_after_links()
         if not hub.closing:
-            for orphan in await in_db(lease.orphans, hub.ttl):
-                TAKEOVERS.inc(await hub.open(orphan))
+            if hub.owns:
+                for orphan in await in_db(lease.orphans, hub.ttl):
+                    TAKEOVERS.inc(await hub.open(orphan))
             await self._look_after_pages()
 
     def _alive_since(self, began: float) -> None:

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from chat.db import in_db
 from chat.link import lease
+from chat.link.company import MayNotServe
 from chat.link.heart import Heart
 from chat.link.link import Link
 from chat.link.metrics import CLAIMS
@@ -39,13 +40,15 @@ class Page(Protocol):
 
 
 class Hub:
-    """Claims conversations, runs their links, and routes what pages ask to the owner.
+    """Claims conversations, runs their links, and routes what pages ask to the owner. One that
+    does not own only routes, and has a relay claim what nobody owns.
 
     A layer or a database that fails loses a message here, never a task: pages ask again, and
     the heartbeat finds what pokes did not tell.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, owns: bool = True) -> None:
+        self.owns = owns
         self.process_id: UUID = uuid4()
         self.links: dict[int, Link] = {}
         self.pages: dict[int, set[Page]] = {}
@@ -60,7 +63,10 @@ class Hub:
         self.closing = False
 
     async def start(self) -> None:
-        """Be known, listen, and take up what a crash left behind."""
+        """Be known, listen, and take up what a crash left behind.
+
+        Raises `MayNotServe` beside a process with which this one cannot share the site.
+        """
         self.channel = await get_channel_layer().new_channel("owner")
         await self.heart.start()
         self._listener = spawn(self._listen(), name="owner channel")
@@ -71,6 +77,7 @@ class Hub:
         The heart beats until that is done: nobody may take over what is not saved yet.
         """
         self.closing = True
+        await tolerantly(in_db(lease.step_down, self.process_id), "step down")
         await cancelled(self._listener)
         if self._claiming:
             await asyncio.wait(self._claiming)
@@ -103,9 +110,12 @@ class Hub:
         await tolerantly(self.ask(conversation_id, message), "check")
 
     async def ask(self, conversation_id: int, message: dict[str, Any]) -> None:
-        """Pass a message to the owner, here or elsewhere; open a link if there is none."""
+        """Pass a message to the owner, here or elsewhere; have a link opened if there is none."""
         for _ in range(ASK_TIMES):
             if self.closing or await self._to_living_owner(conversation_id, message):
+                return
+            if not self.owns:
+                await self._to_relay(conversation_id, message)
                 return
             if await self.open(conversation_id):
                 await self._to_living_owner(conversation_id, message)
@@ -165,8 +175,17 @@ class Hub:
         await get_channel_layer().send(owner.channel, signed)
         return True
 
+    async def _to_relay(self, conversation_id: int, message: dict[str, Any]) -> None:
+        """It opens the link. A page learns when no relay lives, and goes on asking."""
+        channel = await in_db(lease.idlest, self.ttl)
+        if channel is not None:
+            signed = self.signed(conversation_id, message)
+            await get_channel_layer().send(channel, {**signed, "open": True})
+        elif "reply_to" in message:
+            await get_channel_layer().send(message["reply_to"], {"type": "page.unowned"})
+
     def signed(self, conversation_id: int, message: dict[str, Any]) -> dict[str, Any]:
-        return {**message, "conversation": conversation_id, "process": str(self.process_id)}
+        return {"process": str(self.process_id), **message, "conversation": conversation_id}
 
     async def _listen(self) -> None:
         while True:
@@ -182,8 +201,11 @@ class Hub:
             if echo is not None and not echo.done():
                 echo.set_result(None)
             return
-        link = self.links.get(message["conversation"])
+        conversation_id = message["conversation"]
+        link = self.links.get(conversation_id)
         if link is None:
+            if message.pop("open", False):
+                spawn(tolerantly(self.ask(conversation_id, message), "open"), name="open")
             return
         match message["type"]:
             case "owner.attach":
@@ -216,13 +238,18 @@ class Hub:
 _hub: Hub | None = None
 
 
-async def startup() -> None:
-    """Begin to own conversations in this process, as soon as layer and database answer."""
+async def startup(*, relay: bool = False) -> None:
+    """Begin to own conversations in this process, or to route to those that do, as soon as layer
+    and database answer.
+    """
     global _hub
     while _hub is None:
-        hub = Hub()
+        hub = Hub(owns=relay or settings.LINK_OWNERS == "web")
         try:
             await hub.start()
+        except MayNotServe as refused:
+            log.error("not started yet", reason=str(refused))
+            await asyncio.sleep(START_AGAIN_S)
         except Exception as error:
             log.warning("not started yet", error=type(error).__name__)
             await asyncio.sleep(START_AGAIN_S)

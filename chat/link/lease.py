@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
+from chat.link import place
 from chat.models import UNFINISHED, Conversation, LinkState, Process, Request
 
 FORGET_PROCESSES_AFTER = timedelta(hours=1)
@@ -27,12 +28,47 @@ class Owner:
     epoch: int
 
 
-def register(process_id: UUID, channel: str) -> None:
-    """Make this process known, and forget those that died long ago."""
+def register(process_id: UUID, channel: str, *, owns: bool = True) -> None:
+    """Make this process known, and forget those that are known to be dead."""
+    me = place.here()
     Process.objects.update_or_create(
-        id=process_id, defaults={"channel": channel, "beat_at": Now(), "started_at": Now()}
+        id=process_id,
+        defaults={
+            "channel": channel,
+            "owns": owns,
+            "machine": me.machine,
+            "run": me.run,
+            "beat_at": Now(),
+            "started_at": Now(),
+        },
     )
-    Process.objects.filter(beat_at__lt=Now() - FORGET_PROCESSES_AFTER).delete()
+    gone = [pk for pk, other in _places(Process.objects.all()) if place.is_gone(other)]
+    Process.objects.filter(Q(beat_at__lt=Now() - FORGET_PROCESSES_AFTER) | Q(id__in=gone)).delete()
+
+
+def elders(process_id: UUID, ttl: timedelta) -> list[place.Place]:
+    """Where the living processes are that were known before this one."""
+    me = Process.objects.filter(id=process_id).values_list("started_at", flat=True).first()
+    earlier = Q(started_at__lt=me) | Q(started_at=me, id__lt=process_id)
+    return [where for _, where in _places(_living(ttl).filter(earlier))] if me else []
+
+
+def places(ttl: timedelta) -> set[place.Place]:
+    """Where the living processes are."""
+    return {where for _, where in _places(_living(ttl))}
+
+
+def step_down(process_id: UUID) -> None:
+    """This process is not to be asked any more to own anything."""
+    Process.objects.filter(id=process_id).update(owns=False)
+
+
+def idlest(ttl: timedelta) -> str | None:
+    """The channel of the living process with the fewest conversations of those that may own
+    some; by chance where several have as few.
+    """
+    candidates = _living(ttl).filter(owns=True).annotate(load=Count("conversations"))
+    return candidates.order_by("load", "?").values_list("channel", flat=True).first()
 
 
 def beat(process_id: UUID) -> bool:
@@ -99,6 +135,14 @@ def revisions(process_id: UUID) -> dict[int, tuple[int, int]]:
     return {pk: (epoch, revision) for pk, epoch, revision in rows}
 
 
+def _living(ttl: timedelta) -> QuerySet[Process]:
+    return Process.objects.filter(beat_at__gt=Now() - ttl)
+
+
 def _no_living_owner(ttl: timedelta) -> Q:
-    alive = Process.objects.filter(id=OuterRef("owner_id"), beat_at__gt=Now() - ttl)
-    return Q(owner=None) | Q(~Exists(alive))
+    return Q(owner=None) | Q(~Exists(_living(ttl).filter(id=OuterRef("owner_id"))))
+
+
+def _places(processes: QuerySet[Process]) -> list[tuple[UUID, place.Place]]:
+    rows = processes.values_list("id", "machine", "run")
+    return [(pk, place.Place(machine, run)) for pk, machine, run in rows]

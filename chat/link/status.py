@@ -39,6 +39,9 @@ class Status:
         )
 
 
+UNOWNED = Status(LinkState.CONNECTING, "Waiting for the site's relay")
+"""No process is there that may own a conversation. What is sent is stored meanwhile."""
+
 _WORDS = {
     LinkState.CLOSED: ("connecting", "Connecting…"),
     LinkState.CONNECTING: ("connecting", "Connecting…"),

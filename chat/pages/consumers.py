@@ -20,7 +20,9 @@ from structlog.contextvars import bind_contextvars
 from chat.db import in_db
 from chat.display.content import clean_text
 from chat.link import hub
+from chat.link.fragments import connection_html
 from chat.link.publisher import group_name
+from chat.link.status import UNOWNED
 from chat.link.tasks import cancelled, spawn
 from chat.models import Conversation
 from chat.pages.access import find_conversation
@@ -139,6 +141,14 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def page_orphaned(self, message: dict[str, Any]) -> None:
         self.reattach()
+
+    async def page_unowned(self, message: dict[str, Any]) -> None:
+        """Nobody can answer: the page says so, and goes on asking."""
+        if self.conversation is None:
+            return
+        await self._deliver(connection_html(self.conversation.key, UNOWNED))
+        if self._held is None:
+            self.reattach()
 
     async def page_signed_out(self, message: dict[str, Any]) -> None:
         await self.close(NOT_SIGNED_IN)

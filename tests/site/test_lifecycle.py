@@ -45,7 +45,8 @@ async def run_lifespan(hooks: Hooks) -> list[str]:
     async def send(event: dict[str, Any]) -> None:
         sent.append(event["type"])
 
-    await lifecycle.lifespan_app(hooks.startup, hooks.shutdown)({}, events.get, send)
+    life = lifecycle.Life(hooks.startup, hooks.shutdown, stop_within_s=7)
+    await lifecycle.lifespan_app(life)({}, events.get, send)
     return sent
 
 
@@ -53,7 +54,7 @@ async def test_a_lifespan_starts_and_stops(armed: list[float]) -> None:
     hooks = Hooks()
     assert await run_lifespan(hooks) == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert hooks.calls == ["startup", "shutdown"]
-    assert armed == [lifecycle.HARD_EXIT_S]
+    assert armed == [7]
 
 
 async def test_a_failed_start_is_logged_and_serves_all_the_same(
@@ -62,6 +63,22 @@ async def test_a_failed_start_is_logged_and_serves_all_the_same(
     hooks = Hooks(fails=True)
     assert await run_lifespan(hooks) == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert "Hooks.startup failed" in caplog.text
+
+
+async def test_a_start_that_never_succeeds_keeps_nobody_from_serving_or_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class NoDatabase(Hooks):
+        async def startup(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.calls.append("startup given up")
+
+    monkeypatch.setattr(lifecycle, "START_PATIENCE_S", 0.01)
+    hooks = NoDatabase()
+    assert await run_lifespan(hooks) == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert hooks.calls == ["startup given up", "shutdown"]
 
 
 REACTOR = """
@@ -77,7 +94,7 @@ async def shutdown():
     await asyncio.sleep(0)
     print("shutdown", flush=True)
 
-lifecycle.hook_reactor(startup, shutdown)
+lifecycle.hook_reactor(lifecycle.Life(startup, shutdown, stop_within_s=15))
 reactor.run()
 print([t.daemon for t in threading.enumerate() if isinstance(t, threading.Timer)])
 """

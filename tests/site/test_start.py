@@ -24,6 +24,8 @@ WRONG = [
     ("REDIS_URL", "memcached://host"),
     ("CHAT_MAX_MESSAGES", "-1"),
     ("AGENT_INVOKE_TIMEOUT_S", "soon"),
+    ("LINK_OWNERS", "nobody"),
+    ("STOP_WITHIN_S", "0"),
     ("METRICS_TOKEN_FILE", "/no/such/file"),
     ("LOG_FORMAT", "xml"),
     ("LOG_LEVEL", "LOUD"),
