@@ -194,8 +194,10 @@ class Cluster:
         return max(self.running, key=lambda web: web.connections(port))
 
     def start(self) -> Self:
-        """Prepare the database and start every process."""
+        """Prepare the database and the static files, and start every process."""
         self.manage("migrate", "-v", "0")
+        if not (Path(self.env["STATIC_ROOT"]) / "staticfiles.json").is_file():
+            self.manage("collectstatic", "--no-input", "-v", "0")
         for web in self.webs:
             web.start()
         return self
