@@ -105,18 +105,23 @@ class Heart:
             await link.publisher.repeat()
 
     async def _look_after_pages(self) -> None:
-        """Tell far owners that there are pages here; find a new owner where one died."""
+        """Tell far owners that there are pages here; find a new owner where one died, and look
+        where none can be heard.
+        """
         hub = self._hub
         far = [pk for pk in hub.pages if pk not in hub.links]
         owners = await in_db(lease.living_owners, far, hub.ttl) if far else {}
         for pk in far:
+            if pk not in hub.pages:
+                continue  # closed meanwhile: its owner was told, and must not hear the opposite
             owner = owners.get(pk)
             if owner is not None and owner.process_id != hub.process_id:
                 signed = hub.signed(pk, {"type": "owner.present"})
                 await get_channel_layer().send(owner.channel, signed)
-            else:
-                for page in list(hub.pages.get(pk, ())):
-                    page.reattach()
+                if not get_channel_layer().broken:
+                    continue
+            for page in list(hub.pages.get(pk, ())):
+                page.reattach()
 
     def _fence_all(self) -> None:
         for link in self._hub.links.values():
