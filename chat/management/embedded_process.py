@@ -8,6 +8,7 @@ input then ends, and so does this process.
 from __future__ import annotations
 
 import asyncio
+import logging.config
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from chat.localagent import Settings
 from chat.localagent.process import run
+from chatsite import env, logs
 
 PREFIX = "localagent: "
 """What the line begins with that tells the address."""
@@ -28,12 +30,20 @@ def main(port: int, data: Path) -> None:
     """Serves on loopback until the standard input ends or Ctrl-C comes."""
     # A shell that starts the site in the background has it ignore Ctrl-C, which is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    set_up_logs()
     threading.Thread(target=_end_with_stdin, daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):
             asyncio.run(run(data, "127.0.0.1", port, Settings(), _announce))
     except OSError as error:
         sys.exit(f"The embedded agent-server cannot run: {error.strerror or error}")
+
+
+def set_up_logs() -> None:
+    """As the site logs, so that this process's lines do not hold what was said either."""
+    form = env.one_of("LOG_FORMAT", "text", logs.FORMATS)
+    level = env.one_of("LOG_LEVEL", "INFO", logs.LEVELS)
+    logging.config.dictConfig(logs.configure(debug=False, secrets=[], form=form, level=level))
 
 
 def _announce(url: str) -> None:

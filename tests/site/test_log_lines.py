@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from psycopg import sql
 from chat.agentserver.events import Json
 from tests.agentserver.scripted import Refusal, ScriptedServer
 from tests.pages.visitor import Visitor, hello, visitors
-from tests.processes import PATIENCE_S, Site
+from tests.processes import PATIENCE_S, ROOT, Site, clean_environment
 from tests.site.asking import ask
 
 HOST, PORT, USER = "127.0.0.1", 5432, "root"
@@ -224,6 +226,32 @@ def go_wrong(site: Site) -> Visitor:
 
 def wait_for_output(site: Site, *told: str) -> None:
     wait_until(lambda: all(text in site.output for text in told), site)
+
+
+FAIL_EMBEDDED = f"""
+import logging
+from chat.management.embedded_process import set_up_logs
+set_up_logs()
+logging.getLogger("chat.localagent").error("a command failed", exc_info=ValueError("{SAID}"))
+"""
+
+
+def test_the_embedded_agent_server_logs_in_the_same_way() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAIL_EMBEDDED],
+        cwd=ROOT,
+        env=clean_environment(LOG_FORMAT="json"),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    line = json.loads(done.stderr)
+    assert (line["event"], line["exception"].splitlines()[-1]) == (
+        "a command failed",
+        "builtins.ValueError",
+    )
+    assert SAID not in done.stderr
 
 
 @pytest.mark.parametrize(("database", "form"), [("sqlite", "text"), ("postgres", "json")])
