@@ -11,15 +11,16 @@ import structlog
 from django.conf import settings
 
 from chat.agentserver.client import AgentServerClient, Joined
-from chat.agentserver.errors import ConnectionLost
-from chat.agentserver.events import Event
+from chat.agentserver.errors import AgentServerError, ConnectionLost, InvokeTimedOut
+from chat.agentserver.events import Event, QueueSnapshot
 from chat.db import in_db
 from chat.link import joining
 from chat.link.flusher import Flusher
 from chat.link.intake import Intake
 from chat.link.metrics import drop_frame
 from chat.link.outbox import Outbox
-from chat.models import Conversation, LinkState
+from chat.link.tasks import spawn
+from chat.models import Conversation, LinkState, RequestState
 from chat.transcript import conversations
 from chat.transcript.live import LiveTranscript
 from chat.transcript.live_request import LiveRequest
@@ -62,7 +63,7 @@ class Upstream:
     def __init__(self, mine: Belongings, show: Callable[[LinkState], Awaitable[None]]) -> None:
         self._mine = mine
         self._show = show
-        self._lost: ConnectionLost | None = None
+        self._lost: ConnectionLost | InvokeTimedOut | None = None
         self._ended = False
         self.joined_at: float | None = None
         """When it was joined (the loop's time)."""
@@ -84,6 +85,7 @@ class Upstream:
         `Fenced`, or a database error. May be cancelled at any moment.
         """
         self._mine.intake.hold()
+        watch: asyncio.Task[None] | None = None
         try:
             await self._client.connect()
             await self._show(LinkState.JOINING)
@@ -91,13 +93,16 @@ class Upstream:
             await self._settle(joined)
             self.joined_at = asyncio.get_running_loop().time()
             await self._show(LinkState.JOINED)
+            watch = spawn(self._watch(joined.conversation_id), name="watch")
             await self._send(joined.conversation_id)
         except ConnectionLost:
-            if self._lost is not None and self._lost.code == FRAME_TOO_BIG:
+            if isinstance(self._lost, ConnectionLost) and self._lost.code == FRAME_TOO_BIG:
                 raise self._lost from None
             raise
         finally:
             self._ended = True
+            if watch is not None:
+                watch.cancel()
             self._mine.intake.hold()
             await self._client.close()
 
@@ -161,6 +166,35 @@ class Upstream:
             await outbox.drain()
             mine.flusher.wake()
 
+    async def _watch(self, upstream_id: str) -> None:
+        """Ask again and again, for no frame tells that the conversation was deleted or that the
+        agent-server is about to end: it is mute then, while its socket lives (WIRE.md 4, 11).
+        """
+        while self._lost is None:
+            await asyncio.sleep(settings.AGENT_PING_INTERVAL_S)
+            try:
+                queue = await self._client.queue_snapshot(upstream_id)
+            except InvokeTimedOut as silence:
+                self._leave(silence)
+            except AgentServerError:
+                pass  # an end of the socket is told otherwise, and anything else is an answer
+            else:
+                if self._is_behind(queue):
+                    log.warning("the queue lacks what runs here")
+                    self._leave(ConnectionLost())
+
+    def _is_behind(self, queue: QueueSnapshot) -> bool:
+        """Whether the end of a request was missed, so that only another join can settle it."""
+        known = {entry.request_id for entry in queue.entries()}
+        return any(
+            request.state != RequestState.PENDING and request.request_id not in known
+            for request in self._mine.live.unfinished
+        )
+
+    def _leave(self, why: ConnectionLost | InvokeTimedOut) -> None:
+        self._lost = self._lost or why
+        self._mine.wake.set()
+
     def _take(self, event: Event) -> None:
         if not self._ended:
             self._mine.intake.take(event)
@@ -168,5 +202,4 @@ class Upstream:
     def _closed(self, code: int | None) -> None:
         log.info("upstream closed", code=code)
         if not self._ended:
-            self._lost = ConnectionLost(code)
-            self._mine.wake.set()
+            self._leave(ConnectionLost(code))

@@ -64,6 +64,7 @@ def change(live: LiveRequest, event: Event) -> None:
     match event:
         case UserRequest():
             live.signal(Signal.STARTED)
+            live.begin_again()
         case DisplayInfo(source=source, action=action):
             live.signal(Signal.ACCEPTED)
             live.touched(live.thread.set_info(source, action))

@@ -159,6 +159,15 @@ class LiveRequest:
         self.to_save |= steps | {USER_STEP}
         return True
 
+    def begin_again(self) -> None:
+        """It was accepted twice and runs anew: that is shown instead of the first run, once."""
+        if not self.thread.bubbles:
+            return
+        thread = Thread()
+        if self.finished:
+            thread.complete()
+        self.replace_thread(thread)
+
     def replace_thread(self, thread: Thread) -> None:
         """Show what the agent-server's log has for this request instead of what we had."""
         steps = {bubble.step for bubble in self.thread.bubbles + thread.bubbles}

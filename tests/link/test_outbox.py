@@ -118,6 +118,21 @@ async def test_a_request_that_was_taken_twice_is_shown_once(
     assert page.texts == ["hello", "the answer"]
 
 
+async def test_a_request_that_was_taken_twice_shows_its_second_run_alone(
+    scripted: ScriptedServer, say: Say, open_page: OpenPage
+) -> None:
+    page, sends = await open_page(), Sends(scripted)
+    asked = await say("hello")
+    await scripted.wait_for("submitCommand")
+    for answer in ("the first answer", "the second one"):
+        await sends.started(asked, "hello")
+        for word in answer.split(" "):
+            await sends.append(asked, f"{word} ")
+        await sends.complete(asked)
+    await until(lambda: page.is_at_rest(asked) and page.shows(asked, "the second one "))
+    assert [bubble.state for bubble in page.order] == ["final", "final"]
+
+
 @pytest.mark.parametrize(
     ("answer", "state", "note"),
     [
