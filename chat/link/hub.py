@@ -16,6 +16,7 @@ import structlog
 from channels.layers import get_channel_layer
 from django.conf import settings
 
+from chat import sqlite
 from chat.db import in_db
 from chat.link import lease
 from chat.link.company import MayNotServe
@@ -246,6 +247,7 @@ async def startup(*, relay: bool = False) -> None:
     while _hub is None:
         hub = Hub(owns=relay or settings.LINK_OWNERS == "web")
         try:
+            await in_db(sqlite.hold_open)
             await hub.start()
         except MayNotServe as refused:
             log.error("not started yet", reason=str(refused))
@@ -263,6 +265,7 @@ async def shutdown() -> None:
     hub, _hub = _hub, None
     if hub is not None:
         await hub.stop()
+    await in_db(sqlite.let_go)
 
 
 def current() -> Hub | None:
