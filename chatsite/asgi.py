@@ -18,6 +18,7 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 from chat.link import hub  # noqa: E402
 from chat.pages.probes import Probes  # noqa: E402
 from chat.pages.routing import websocket_urlpatterns  # noqa: E402
+from chatsite import under_daphne  # noqa: E402
 from chatsite.lifecycle import Life, hook_reactor, lifespan_app  # noqa: E402
 
 life = Life(hub.startup, hub.shutdown, stop_within_s=settings.STOP_WITHIN_S)
@@ -30,4 +31,5 @@ application = ProtocolTypeRouter(
         "lifespan": lifespan_app(life),
     }
 )
+under_daphne.adapt()
 hook_reactor(life)
