@@ -108,6 +108,12 @@ if _DATABASE["ENGINE"].endswith("sqlite3"):
 else:
     _DATABASE_OPTIONS = {
         "connect_timeout": 5,
+        # A network that drops everything is noticed after these, not after a quarter of an hour:
+        # by what is unanswered (milliseconds), and by questions while nothing is said (seconds).
+        "tcp_user_timeout": 10_000,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 2,
         "pool": {"min_size": 1, "max_size": _POOL_SIZE, "timeout": 10},
     }
 DATABASES = {

@@ -35,6 +35,7 @@ def set_up(form: str = "text", level: str = "INFO", *, debug: bool = False) -> i
 def _as_the_site_has_it() -> Iterator[None]:
     yield
     logging.config.dictConfig(settings.LOGGING)
+    structlog.configure(cache_logger_on_first_use=False)  # as the tests' settings have it
 
 
 @pytest.fixture
