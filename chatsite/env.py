@@ -46,14 +46,6 @@ def one_of(name: str, default: str, choices: Sequence[str]) -> str:
     raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
 
 
-def choice(name: str, default: str, *others: str) -> str:
-    """One of a few words."""
-    value = text(name, default).lower()
-    if value not in {default, *others}:
-        raise ImproperlyConfigured(f"{name} must be {' or '.join([default, *others])}.")
-    return value
-
-
 def integer(name: str, default: int, *, minimum: int, maximum: int) -> int:
     """A whole number within bounds, both included."""
     value = text(name, str(default))

@@ -38,7 +38,7 @@ CHAT_MAX_MESSAGES = env.integer("CHAT_MAX_MESSAGES", 200, minimum=1, maximum=10_
 CHAT_MAX_AGE_DAYS = env.integer("CHAT_MAX_AGE_DAYS", 30, minimum=1, maximum=3650)
 CHAT_TEXT_LIMIT_BYTES = env.integer("CHAT_TEXT_LIMIT_BYTES", 20_000, minimum=1, maximum=1_000_000)
 LINK_LINGER_S = env.seconds("LINK_LINGER_S", 300, minimum=0, maximum=86_400)
-LINK_OWNERS = env.choice("LINK_OWNERS", "web", "relay")
+LINK_OWNERS = env.one_of("LINK_OWNERS", "web", ("web", "relay"))
 OWNER_TTL_S = env.seconds("OWNER_TTL_S", 6, minimum=0.5, maximum=300)
 STOP_WITHIN_S = env.seconds("STOP_WITHIN_S", 15, minimum=1, maximum=600)
 SESSION_CHECK_S = env.seconds("SESSION_CHECK_S", 30, minimum=0.1, maximum=3600)
