@@ -7,7 +7,7 @@ RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
 # The dependencies first: this layer stays as it is while only the code changes. pyproject.toml
 # pins them all, those of the dependencies too.
-COPY pyproject.toml constraints.txt ./
+COPY pyproject.toml ./
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 RUN uv sync --no-dev --no-cache
 COPY manage.py ./
@@ -16,10 +16,10 @@ COPY chatsite chatsite
 COPY static static
 COPY templates templates
 # The key is for this step alone: nothing that is collected depends on it.
-RUN STATIC_ROOT=/app/collected SITE_DATA=/tmp/data SECRET_KEY=only-to-collect \
+RUN STATIC_ROOT=/app/collected SITE_DATA=/tmp/data SECRET_KEY=only-to-collect-0123456789abcdef \
     .venv/bin/python manage.py collectstatic --no-input -v 0 \
-    && rm -r /tmp/data static uv.lock \
-    && chmod -R a+rX . 
+    && rm -r /tmp/data uv.lock \
+    && chmod -R a+rX .
 
 FROM python:3.13-slim-trixie
 # A fixed number, so that the owner of a mounted folder can be set to it.
