@@ -1,5 +1,5 @@
-"""Makes and keeps the site's secret key in its data folder, where none was given, and names the
-site by its key.
+"""Refuses a secret key that can be guessed; makes one and keeps it in the site's data folder where
+none was given; and names the site by its key.
 """
 
 from __future__ import annotations
@@ -11,6 +11,23 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
+
+MIN_LENGTH = 32  # characters
+MIN_DISTINCT = 5  # characters
+MADE_FOR_DEVELOPMENT = "django-insecure-"
+
+
+def strong(key: str, *, debug: bool) -> str:
+    """The key, which may be empty. Raises ImproperlyConfigured for one with which anybody could
+    sign a log-in of their own; for development on one machine any will do.
+    """
+    weak = len(key) < MIN_LENGTH or len(set(key)) < MIN_DISTINCT
+    if key and not debug and (weak or key.startswith(MADE_FOR_DEVELOPMENT)):
+        raise ImproperlyConfigured(
+            f"SECRET_KEY must be {MIN_LENGTH} random characters at least. One is made by: "
+            "python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+        )
+    return key
 
 
 def kept_secret_key(path: Path) -> str:

@@ -21,7 +21,9 @@ ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 TRUST_PROXY = env.boolean("TRUST_PROXY")
 SECRET_KEY_FILE = SITE_DATA / "secret-key"
-SECRET_KEY = env.secret("SECRET_KEY") or keys.kept_secret_key(SECRET_KEY_FILE)
+SECRET_KEY = keys.strong(env.secret("SECRET_KEY"), debug=DEBUG) or keys.kept_secret_key(
+    SECRET_KEY_FILE
+)
 
 # The agent-server
 
