@@ -14,7 +14,7 @@ from chat.db import in_db
 from chat.link.fragments import (
     announce_html,
     changes_html,
-    difference_html,
+    difference_since,
     revision_html,
     state_html,
 )
@@ -23,7 +23,7 @@ from chat.link.metrics import FAILED_SAVES, FLUSH_TIME, RENDER_TIME, SAVE_TIME
 from chat.link.publisher import Publisher
 from chat.link.status import Status
 from chat.link.tasks import cancelled, spawn
-from chat.transcript import painting, reading, saving
+from chat.transcript import painting, saving
 from chat.transcript.drawing import Render
 from chat.transcript.live import LiveTranscript
 from chat.transcript.live_request import LiveRequest
@@ -105,8 +105,8 @@ class Flusher:
         async with self._drawing:
             await self._flush_all()
             # No push is made meanwhile: it could set a block of this answer back.
-            key = self.live.conversation_key
-            html, now_at = await in_db(_difference, key, self.publisher.conversation_id, revision)
+            key, pk = self.live.conversation_key, self.publisher.conversation_id
+            html, now_at = await in_db(difference_since, key, pk, revision)
             html += state_html(key, self.status, running=self.live.running)
             await self.publisher.answer(reply_to, html + revision_html(now_at), now_at)
 
@@ -250,9 +250,3 @@ class Flusher:
         finally:
             self._saving = None
             self.wake()
-
-
-def _difference(key: str, conversation_id: int, revision: int) -> tuple[str, int]:
-    """What a page lacks, drawn in the thread that read it: there may be a lot of it."""
-    difference = reading.changed_since(conversation_id, revision)
-    return difference_html(key, difference), difference.revision

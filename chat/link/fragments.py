@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from chat.link.status import Status
+from chat.transcript import reading
 from chat.transcript.bubbles import BubbleView
 from chat.transcript.drawing import BlockPatch, Changes
 from chat.transcript.reading import Difference
@@ -53,6 +54,14 @@ def difference_html(key: str, difference: Difference) -> SafeString:
         "1" if difference.reset else "",
     )
     return mark_safe(manifest + bubbles_html(key, difference.bubbles))  # noqa: S308
+
+
+def difference_since(key: str, conversation_id: int, revision: int) -> tuple[SafeString, int]:
+    """What a page lacks, drawn in the thread that read it: there may be a lot of it. With it
+    comes the revision up to which the page then has everything.
+    """
+    difference = reading.changed_since(conversation_id, revision)
+    return difference_html(key, difference), difference.revision
 
 
 def state_html(key: str, status: Status, *, running: bool) -> SafeString:

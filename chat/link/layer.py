@@ -23,6 +23,9 @@ class MemoryLayer(InMemoryChannelLayer):  # type: ignore[misc]
     A full channel still drops: a page that misses a push notices the gap (see C46).
     """
 
+    broken = False
+    """Whether other processes cannot be heard at this time: there are none."""
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"capacity": 1000, **kwargs})
         self._next_clean = 0.0

@@ -42,6 +42,9 @@ class Status:
 UNOWNED = Status(LinkState.CONNECTING, "Waiting for the site's relay")
 """No process is there that may own a conversation. What is sent is stored meanwhile."""
 
+UNANSWERED = Status(LinkState.CONNECTING, "No live updates at the moment")
+"""The owner lives, or lived a moment ago, and does not answer."""
+
 _WORDS = {
     LinkState.CLOSED: ("connecting", "Connecting…"),
     LinkState.CONNECTING: ("connecting", "Connecting…"),

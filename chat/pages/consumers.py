@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import count
 from typing import Any
 
 import structlog
@@ -20,9 +21,9 @@ from structlog.contextvars import bind_contextvars
 from chat.db import in_db
 from chat.display.content import clean_text
 from chat.link import hub
-from chat.link.fragments import connection_html
+from chat.link.fragments import connection_html, difference_since, revision_html
 from chat.link.publisher import group_name
-from chat.link.status import UNOWNED
+from chat.link.status import UNANSWERED, UNOWNED
 from chat.link.tasks import cancelled, spawn
 from chat.models import Conversation
 from chat.pages.access import find_conversation
@@ -33,6 +34,7 @@ NO_SUCH_CONVERSATION = 4404
 SERVER_ENDS = 1011
 HELD_MAX = 200
 ATTACH_AGAIN_S = 2.0
+UNANSWERED_TRIES = 2  # then the page is told, and sees what is stored
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +61,11 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self._held: list[dict[str, Any]] | None = []
         self._attaching: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
-        conversation = await in_db(self._admitted)
+        try:
+            conversation = await in_db(self._admitted)
+        except DatabaseError as error:
+            log.warning("page not let in", error=type(error).__name__)
+            conversation = SERVER_ENDS
         here = hub.current()
         if isinstance(conversation, int) or here is None:
             await self.close(conversation if isinstance(conversation, int) else SERVER_ENDS)
@@ -92,9 +98,9 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if kind == "hello":
             self._hello(message.get("revision"))
         elif kind == "ping":
-            count = clean_text(str(message.get("n", ""))[:20])
+            number = clean_text(str(message.get("n", ""))[:20])
             await self._deliver(
-                format_html('<span id="pong" hidden data-n="{}" hx-swap-oob="true"></span>', count)
+                format_html('<span id="pong" hidden data-n="{}" hx-swap-oob="true"></span>', number)
             )
 
     def _hello(self, revision: object) -> None:
@@ -181,9 +187,29 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _attach(self) -> None:
         """Until answered: the layer may lose the question as well as the answer."""
         assert self.conversation is not None  # noqa: S101 - reattach made sure
-        while (here := hub.current()) is not None:
+        for tries in count():
+            here = hub.current()
+            if here is None:
+                return
+            if tries == UNANSWERED_TRIES:
+                await self._deliver(connection_html(self.conversation.key, UNANSWERED))
+            if tries >= UNANSWERED_TRIES:
+                await self._look_up()
             await here.attach(self.conversation.pk, self.channel_name, self._revision)
             await asyncio.sleep(ATTACH_AGAIN_S)
+
+    async def _look_up(self) -> None:
+        """What nobody tells is in the database, a little later."""
+        assert self.conversation is not None  # noqa: S101 - reattach made sure
+        key, pk, known = self.conversation.key, self.conversation.pk, self._revision
+        try:
+            html, revision = await in_db(difference_since, key, pk, known)
+        except (DatabaseError, Conversation.DoesNotExist) as error:
+            log.warning("not looked up", error=type(error).__name__)
+            return
+        if revision != known:
+            self._revision = revision
+            await self._deliver(html + revision_html(revision))
 
     async def _watch_session(self) -> None:
         """The user of a socket is fixed when it opens; the login may end before it (see C54).

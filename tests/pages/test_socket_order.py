@@ -139,7 +139,9 @@ async def test_a_question_that_nobody_answers_is_asked_again(
     await tab.owner.orphan(tab.chat.pk)
     await tab.owner.question(4)
     await tab.owner.answer(2, "at last", number=1)
-    assert await tab.socket.next() == "at last"
+    assert "No live updates at the moment" in await tab.socket.next()
+    while await tab.socket.next() != "at last":
+        pass  # what is stored is looked up meanwhile
 
 
 async def test_a_last_push_that_got_lost_is_noticed_by_the_revision(
