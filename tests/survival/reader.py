@@ -12,6 +12,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from tests.link.view import View
+from tests.survival.cluster import Web
 from tests.survival.person import Person
 
 COME_BACK_S = 0.2
@@ -32,6 +33,11 @@ class Reader(View):
         self.socket: ClientConnection | None = None
         self.fault: BaseException | None = None
         self._task: asyncio.Task[None] | None = None
+
+    def choose(self) -> Web | None:
+        """The process to come to: any that runs, as a proxy in front has it."""
+        webs = self.person.cluster.running
+        return self.person.rng.choice(webs) if webs else None
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._stay())
@@ -54,10 +60,9 @@ class Reader(View):
             await asyncio.sleep(COME_BACK_S)
 
     async def _listen(self) -> None:
-        webs = self.person.cluster.running
-        if not webs:
+        web = self.choose()
+        if web is None:
             return
-        web = self.person.rng.choice(webs)
         async with connect(
             f"ws://127.0.0.1:{web.port}/ws/c/{self.person.key}/",
             origin=web.url,  # type: ignore[arg-type]
