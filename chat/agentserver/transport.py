@@ -43,6 +43,16 @@ class Limits:
     max_frame_bytes: int
 
 
+class Socket(ClientConnection):
+    """A WebSocket that counts the bytes that have come."""
+
+    received = 0
+
+    def data_received(self, data: bytes) -> None:
+        self.received += len(data)
+        super().data_received(data)
+
+
 class Transport:
     """Reads, writes and watches one open socket, each in a task of its own.
 
@@ -53,7 +63,7 @@ class Transport:
 
     def __init__(
         self,
-        socket: ClientConnection,
+        socket: Socket,
         *,
         on_frame: Callable[[bytes], None],
         on_end: Callable[[int], None],
@@ -108,16 +118,18 @@ class Transport:
     async def _watch(self) -> None:
         """Ping, and drop the socket when two pings in a row go unanswered.
 
-        Done here because the library's own pings wait without end on a peer that does not read.
+        Done here because the library's own pings wait without end on a peer that does not read. On
+        a slow line a pong waits behind what was sent before it: as long as that comes, it counts.
         """
         missed = 0
         with suppress(ConnectionClosed):
             while missed < MAX_MISSED_PINGS:
+                before = self._socket.received
                 try:
                     async with asyncio.timeout(self._ping_interval_s):
                         await (await self._socket.ping())
                 except TimeoutError:
-                    missed += 1
+                    missed = missed + 1 if self._socket.received == before else 0
                 else:
                     missed = 0
                     await asyncio.sleep(self._ping_interval_s)
@@ -135,7 +147,7 @@ def spawn(
     return asyncio.create_task(work, context=own)
 
 
-async def open_socket(url: str, token: str, limits: Limits) -> ClientConnection | ConnectFailed:
+async def open_socket(url: str, token: str, limits: Limits) -> Socket | ConnectFailed:
     """An open socket, or why there is none.
 
     The failure is returned, not raised here, so that no exception that knows the address or the
@@ -143,8 +155,9 @@ async def open_socket(url: str, token: str, limits: Limits) -> ClientConnection 
     """
     headers = {TUNNEL_HEADER: f"tunnel {token}"} if token else None
     try:
-        return await _ConnectOnce(
+        opened = await _ConnectOnce(
             url,
+            create_connection=Socket,
             additional_headers=headers,
             proxy=None,
             compression=None,
@@ -154,6 +167,8 @@ async def open_socket(url: str, token: str, limits: Limits) -> ClientConnection 
             ping_interval=None,
             max_size=limits.max_frame_bytes,
         )
+        assert isinstance(opened, Socket)
+        return opened
     except InvalidURI:
         return ConnectFailed("The agent-server's address is not a ws:// or wss:// address.")
     except InvalidStatus as refused:

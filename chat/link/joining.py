@@ -17,6 +17,7 @@ from chat.models import Conversation
 from chat.transcript import conversations, history, reading
 from chat.transcript.live import LiveTranscript
 
+FIRST_CONNECTION = "0"  # of a conversation that was loaded for this join (WIRE.md 4)
 TRIES = 3  # what was found may be deleted, or taken by another conversation, before it is joined
 
 
@@ -122,6 +123,7 @@ def _account(
         joined.pending_interactions,
         since=held,
         logged=logged,
+        goes_on=joined.connection_id not in ("", FIRST_CONNECTION),
     )
 
 

@@ -172,10 +172,12 @@ class Upstream:
         """
         while self._lost is None:
             await asyncio.sleep(settings.AGENT_PING_INTERVAL_S)
+            heard = self._client.events_delivered
             try:
                 queue = await self._client.queue_snapshot(upstream_id)
             except InvokeTimedOut as silence:
-                self._leave(silence)
+                if self._client.events_delivered == heard:  # else the answer is behind all that
+                    self._leave(silence)
             except AgentServerError:
                 pass  # an end of the socket is told otherwise, and anything else is an answer
             else:

@@ -31,7 +31,7 @@ from chat.models import Origin, RequestState
 from chat.transcript.effects import NOT_COMPLETED, cancel, change, is_shown, key_of
 from chat.transcript.live import AGENT_PREFIX, LiveTranscript, sane_ms
 from chat.transcript.live_request import LiveRequest
-from chat.transcript.requests import Signal
+from chat.transcript.requests import CANCELLED_AWAY, Signal
 
 LOG_LAG_MS = 1_000
 """How much later than the queue the log may date the beginning of a request."""
@@ -72,8 +72,16 @@ class Account:
     alive: dict[str, QueueEntry]
     ends: dict[str, Event]
     questions: dict[str, InteractionRequested]
+    goes_on: bool = False
+    """It was loaded all the time: what it had in memory before is there, if it is not over."""
     merged: set[str] = field(default_factory=set)
     """The requests that show all that the log has of them."""
+
+    def never_began(self, request: LiveRequest) -> bool:
+        """Whether it waited, and the log, which goes back to before that, has nothing of it."""
+        asked = request.upstream_at_ms or 0
+        waited = request.state == RequestState.SENT and request.request_id not in self.told
+        return waited and any(said.at_ms < asked for said in self.told.values())
 
     @property
     def beginless(self) -> set[str]:
@@ -92,6 +100,7 @@ def account_of(
     *,
     since: list[Event],
     logged: int,
+    goes_on: bool = False,
 ) -> Account:
     """Put together the log (seq, time in ms, event), the queue and the open questions at the
     join, and the live events since; the log has what the first `logged` of those told.
@@ -116,7 +125,7 @@ def account_of(
     live = _open_questions(since[:logged], None)
     answered = _answered([*(event for _, _, event in log), *since[:logged]])
     questions |= {key: q for key, q in (at_join | live).items() if key not in answered}
-    return Account(told, alive, ends, questions)
+    return Account(told, alive, ends, questions, goes_on)
 
 
 def settle(live: LiveTranscript, account: Account) -> None:
@@ -250,6 +259,8 @@ def _place(request: LiveRequest, account: Account, lost: str) -> None:
         request.signal(*_ending(request))
     elif entry is not None:
         request.signal(Signal.STARTED if entry.state == "running" else Signal.ACCEPTED)
+    elif account.goes_on and account.never_began(request):
+        request.signal(Signal.CANCELLED, CANCELLED_AWAY)
     else:
         request.signal(Signal.INTERRUPTED, lost)
 

@@ -25,6 +25,7 @@ class Signal(StrEnum):
 
 
 SERVER_STOPPING = "server_stopping"
+CANCELLED_AWAY = "away"
 
 _ENDS = {
     Signal.COMPLETED: RequestState.FINAL,
@@ -51,6 +52,7 @@ _REASONS = {
     SERVER_STOPPING: "The agent-server is shutting down",
     "queue_full": "Not sent: too many requests are waiting",
     "no_clients": "Cancelled: nobody was connected",
+    CANCELLED_AWAY: "Cancelled while the agent-server could not be reached",
     "server_restart": "Interrupted: the site restarted",
     "agent_restart": "Interrupted: the agent-server restarted",
     "lost": "Interrupted: the agent-server no longer knows of it",

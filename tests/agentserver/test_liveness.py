@@ -64,6 +64,28 @@ async def test_one_missed_ping_is_forgiven(
     assert (client.connected, client.closes) == (True, [])
 
 
+async def test_a_peer_whose_pongs_are_late_but_that_still_sends_is_alive(
+    server: ScriptedServer, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a slow line, where a pong waits behind what was sent before it."""
+    client = make_client(ping_interval_s=0.2)
+    await client.connect()
+    protocol = server.connection.protocol
+    send_frame = protocol.send_frame
+
+    def lose_pongs(frame: Frame) -> None:
+        if frame.opcode is not Opcode.PONG:
+            send_frame(frame)
+
+    monkeypatch.setattr(protocol, "send_frame", lose_pongs)
+    for number in range(40):
+        await server.push("setUserRequest", {"requestId": f"{number}"}, "x")
+        await asyncio.sleep(0.02)
+    assert (client.connected, client.closes) == (True, [])
+    await client.until_closed()
+    assert client.closes == [1006]
+
+
 async def test_a_frame_of_15_mib_arrives(client: Client, server: ScriptedServer) -> None:
     await server.push("setUserRequest", {"requestId": "r"}, "x" * 15 * MIB)
     await client.until(lambda: len(client.events) == 1)

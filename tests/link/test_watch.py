@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from pytest_django import Settings
 
+from chat.agentserver.events import Json
 from tests.agentserver.scripted import SILENCE, ScriptedServer
 from tests.link.conftest import OpenPage, Say
 from tests.link.frames import Sends, entry, log_of, numbered
@@ -12,7 +15,7 @@ from tests.link.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-IDLE = {"running": None, "queued": [], "paused": False, "version": 9}
+IDLE: dict[str, Json] = {"running": None, "queued": [], "paused": False, "version": 9}
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +32,22 @@ async def test_a_conversation_that_answers_nothing_any_more_is_joined_again(
     await until(lambda: "did not answer getQueueSnapshot" in page.connection_text)
     await scripted.wait_for("joinConversation", 2)
     assert scripted.peak == 1
+
+
+async def test_an_answer_that_is_late_behind_much_else_is_waited_for(
+    scripted: ScriptedServer, open_page: OpenPage, say: Say, settings: Settings
+) -> None:
+    settings.AGENT_INVOKE_TIMEOUT_S = 0.3
+    page, sends = await open_page(), Sends(scripted)
+    asked = await say("hello")
+    await scripted.wait_for("submitCommand")
+    await sends.started(asked, "hello")
+    scripted.answers["getQueueSnapshot"] = SILENCE
+    for number in range(60):
+        await sends.append(asked, f"{number} ")
+        await asyncio.sleep(0.02)
+    assert len(scripted.connections) == 1
+    await until(lambda: "did not answer getQueueSnapshot" in page.connection_text)
 
 
 async def test_a_request_whose_end_was_missed_is_settled(

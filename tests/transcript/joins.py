@@ -20,6 +20,7 @@ def account(
     since: Iterable[Event] = (),
     logged: int = 0,
     first: int = 0,
+    goes_on: bool = False,
 ) -> Account:
     entries = list(alive)
     running = next((e for e in entries if e.state == "running"), None)
@@ -30,6 +31,7 @@ def account(
         pending,  # type: ignore[arg-type]
         since=list(since),
         logged=logged,
+        goes_on=goes_on,
     )
 
 

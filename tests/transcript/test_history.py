@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from chat.agentserver.events import InteractionResolved
+import pytest
+
+from chat.agentserver.events import Event, InteractionResolved
 from chat.models import RequestState
 from chat.transcript import history
 from chat.transcript.effects import NOT_COMPLETED
 from chat.transcript.live import LiveTranscript
-from tests.transcript.joins import account, take_in
+from tests.transcript.joins import AT, account, take_in
 from tests.transcript.told import (
     append,
     asked,
@@ -66,6 +68,28 @@ def test_c11_what_was_begun_and_is_nowhere_was_cut_off_by_a_restart() -> None:
 def test_what_waited_and_is_nowhere_is_lost() -> None:
     live = take_in(transcript(row("r", state=RequestState.SENT)), account())
     assert (state(live, "r"), live.requests["r"].reason) == ("interrupted", "lost")
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "upstream_at_ms", "told", "state_and_reason"),
+    [
+        (True, AT + 5, [asked("q", "q")], ("cancelled", "away")),
+        (False, AT + 5, [asked("q", "q")], ("interrupted", "lost")),
+        (True, AT, [asked("q", "q")], ("interrupted", "lost")),  # the log may have been cleared
+        (True, None, [asked("q", "q")], ("interrupted", "lost")),
+        (True, AT + 5, [asked("r", "q")], ("interrupted", "agent_restart")),
+    ],
+)
+def test_c44_what_waited_and_never_began_was_cancelled_while_nobody_here_was_joined(
+    *,
+    goes_on: bool,
+    upstream_at_ms: int | None,
+    told: list[Event],
+    state_and_reason: tuple[str, str],
+) -> None:
+    waited = row("r", state=RequestState.SENT, upstream_at_ms=upstream_at_ms)
+    live = take_in(transcript(waited), account(*told, goes_on=goes_on))
+    assert (state(live, "r"), live.requests["r"].reason) == state_and_reason
 
 
 def test_c07_a_request_rebuilt_from_the_log_is_as_it_streamed() -> None:

@@ -114,10 +114,16 @@ def row(
     state: RequestState = RequestState.PENDING,
     seq: int = 1,
     created_at: datetime | None = None,
+    upstream_at_ms: int | None = None,
 ) -> StoredRequest:
     """A request as it is read from the database, without answers."""
     request = Request(
-        request_id=key, text=text, state=state, seq=seq, created_at=created_at or now()
+        request_id=key,
+        text=text,
+        state=state,
+        seq=seq,
+        created_at=created_at or now(),
+        upstream_at_ms=upstream_at_ms,
     )
     return StoredRequest(request, [])
 
