@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
@@ -155,7 +155,7 @@ async def open_socket(url: str, token: str, limits: Limits) -> Socket | ConnectF
     """
     headers = {TUNNEL_HEADER: f"tunnel {token}"} if token else None
     try:
-        opened = await _ConnectOnce(
+        socket = await _ConnectOnce(
             url,
             create_connection=Socket,
             additional_headers=headers,
@@ -167,8 +167,7 @@ async def open_socket(url: str, token: str, limits: Limits) -> Socket | ConnectF
             ping_interval=None,
             max_size=limits.max_frame_bytes,
         )
-        assert isinstance(opened, Socket)
-        return opened
+        return cast(Socket, socket)
     except InvalidURI:
         return ConnectFailed("The agent-server's address is not a ws:// or wss:// address.")
     except InvalidStatus as refused:
