@@ -90,6 +90,16 @@ def strangers() -> list[Person]:
 @pytest.fixture
 def person(cluster: Cluster, strangers: list[Person]) -> Person:
     """Somebody new, logged in, with an empty conversation."""
+    return _stranger(cluster, strangers)
+
+
+@pytest.fixture
+def other_person(cluster: Cluster, strangers: list[Person]) -> Person:
+    """Somebody else like that."""
+    return _stranger(cluster, strangers)
+
+
+def _stranger(cluster: Cluster, strangers: list[Person]) -> Person:
     if not strangers:
         names = [f"someone-{uuid4().hex[:12]}" for _ in range(BATCH)]
         printed = cluster.manage("shell", "-v", "0", "-c", MAKE.format(names=names, staff=False))

@@ -41,6 +41,11 @@ class Rows:
         rows = self.query("SELECT upstream_id FROM chat_conversation WHERE key = {0}", key)
         return str(rows[0]["upstream_id"])
 
+    def owner(self, key: str) -> str:
+        """The process that runs its link; empty if none does."""
+        rows = self.query("SELECT owner_id FROM chat_conversation WHERE key = {0}", key)
+        return str(rows[0]["owner_id"] or "")
+
     def query(self, statement: str, *parameters: Any) -> list[dict[str, Any]]:
         """`{0}` stands for the parameters, in either database."""
         if isinstance(self._where, Path):
