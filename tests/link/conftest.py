@@ -25,7 +25,7 @@ from tests.link.wait import until
 from tests.transcript import make
 
 type Say = Callable[..., Awaitable[str]]
-type MakeHub = Callable[[], Awaitable[Hub]]
+type MakeHub = Callable[..., Awaitable[Hub]]
 type OpenPage = Callable[..., Awaitable[Page]]
 
 
@@ -85,12 +85,12 @@ async def scripted(settings: Settings) -> AsyncIterator[ScriptedServer]:
 
 
 @pytest.fixture
-async def make_hub(transactional_db: None) -> AsyncIterator[Callable[[], Awaitable[Hub]]]:
+async def make_hub(transactional_db: None) -> AsyncIterator[MakeHub]:
     """Makes hubs, each as if in a process of its own."""
     async with AsyncExitStack() as stack:
 
-        async def make_one() -> Hub:
-            hub = Hub()
+        async def make_one(*, owns: bool = True) -> Hub:
+            hub = Hub(owns=owns)
             await hub.start()
             stack.push_async_callback(hub.stop)
             return hub
@@ -99,7 +99,7 @@ async def make_hub(transactional_db: None) -> AsyncIterator[Callable[[], Awaitab
 
 
 @pytest.fixture
-async def hub(make_hub: Callable[[], Awaitable[Hub]]) -> Hub:
+async def hub(make_hub: MakeHub) -> Hub:
     return await make_hub()
 
 
