@@ -90,16 +90,17 @@ def strangers() -> list[Person]:
 @pytest.fixture
 def person(cluster: Cluster, strangers: list[Person]) -> Person:
     """Somebody new, logged in, with an empty conversation."""
-    return _stranger(cluster, strangers)
+    return stranger(cluster, strangers)
 
 
 @pytest.fixture
 def other_person(cluster: Cluster, strangers: list[Person]) -> Person:
     """Somebody else like that."""
-    return _stranger(cluster, strangers)
+    return stranger(cluster, strangers)
 
 
-def _stranger(cluster: Cluster, strangers: list[Person]) -> Person:
+def stranger(cluster: Cluster, strangers: list[Person]) -> Person:
+    """Takes one away from those that were made; makes more if there is none."""
     if not strangers:
         names = [f"someone-{uuid4().hex[:12]}" for _ in range(BATCH)]
         printed = cluster.manage("shell", "-v", "0", "-c", MAKE.format(names=names, staff=False))
