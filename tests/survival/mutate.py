@@ -91,7 +91,7 @@ def _of_a_place(change: Callable[[random.Random, Json, Json], None]) -> Callable
     def fault(rng: random.Random, text: str) -> str:
         try:
             frame = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
         places = list(_places(frame))
         if places:

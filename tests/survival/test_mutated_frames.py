@@ -27,6 +27,9 @@ FRAMES = 500
 MAX_MEMORY_MIB = 500
 """Of a process of the site, whatever it has been told; it starts with some 120."""
 
+FAULTS = ("failed to handle a frame", "the link failed", "task failed", "flush failed")
+"""What a process logs of an exception that nobody expected."""
+
 LINE_WAIT_S = 0.02
 
 
@@ -58,7 +61,7 @@ async def test_mutated_frames_end_no_link_and_touch_no_other_conversation(
         other = Talk(other_person, rows, upstream, chat.rng)
         async with other.reader:
             await chat.send("@demo stream 3000 6 200", echoed=False)
-            await other.send("hello")
+            await other.send("anybody there?")
             await chat.until("it streams", lambda: "streaming" in {b.state for b in chat.stored()})
             talking = asyncio.create_task(other.chatter(3, within_s=4))
             await shower(chat, other, middle)
@@ -75,6 +78,7 @@ async def test_mutated_frames_end_no_link_and_touch_no_other_conversation(
             assert {request["state"] for request in other.requests()} == {"final"}
     for web in cluster.running:
         assert web.command is not None
+        assert not [line for line in web.command.lines if any(fault in line for fault in FAULTS)]
         assert memory_mib(web.command.process.pid) < MAX_MEMORY_MIB
 
 
