@@ -84,8 +84,7 @@
       if (!draft || field.value) return;
       field.value = draft.text;
       attempt = draft.attempt;
-      // It was accepted although the answer was lost with the page: not to be sent again (C05).
-      if (attempt && document.querySelector(`[data-client="${CSS.escape(attempt.id)}"]`)) accepted();
+      known();
     } catch {
       // no storage, no draft
     }
@@ -108,6 +107,15 @@
     measure();
     document.dispatchEvent(new Event("chat:end"));
   }
+
+  /** Its bubble shows that the site has it, although the answer that says so was lost: not to be sent again (C05). */
+  function known() {
+    if (!attempt || busy() || !document.querySelector(`[data-client="${CSS.escape(attempt.id)}"]`)) return false;
+    say("");
+    accepted();
+    return true;
+  }
+  main.addEventListener("chat:upsert", known);
 
   function send() {
     if (!field.value.trim()) return;
@@ -170,6 +178,7 @@
   });
   main.addEventListener("htmx:beforeRequest", () => say(""));
   const report = (key) => {
+    if (known()) return;
     if (!document.getElementById("composer-error").textContent) say(MESSAGES[key] || MESSAGES.other);
   };
   main.addEventListener("htmx:responseError", (event) => report(event.detail.xhr.status));
@@ -186,6 +195,9 @@
     accepted();
     if (more) queueMicrotask(send); // after htmx has let go of the form
   });
+
+  /* Nothing that is pushed takes the field and its text away (C32) */
+  main.addEventListener("htmx:oobBeforeSwap", (event) => form.contains(event.target) && event.preventDefault());
 
   /* The menu closes like one: Escape, or a press elsewhere */
   function closeMenus() {

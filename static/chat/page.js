@@ -9,13 +9,19 @@
   const PING_EVERY_MS = 30000; // a phone's network can die without a word
   const NEVER_MS = 2147483647; // the longest a timer can wait, about 25 days
   const BOUNCE_MS = 30000;
-  const SIGNED_OUT = 4401;
-  const NO_CONVERSATION = 4404;
+  const PATIENT_TRIES = 5; // so many make the wait the longest
 
   const main = document.querySelector("main[data-conversation]");
+  /* The codes by which the site says that this page is over: what to say, and where to go */
+  const ENDS = {
+    4401: ["You are logged out.", () => location.assign(`${main.dataset.login}?next=${encodeURIComponent(location.pathname)}`)],
+    4404: ["This conversation is no longer here.", () => location.reload()],
+  };
+
   let socket = null; // the one that counts; what an older one says is ignored
   let wrapper = null; // the extension's handle, to connect again
   let tries = 0;
+  let why; // the socket was closed, if the site said so
   let openedAt = 0;
   let dueAt = 0; // of the next try
   let heard = false; // anything since the last ping
@@ -36,8 +42,12 @@
     if (socket) socket.close();
     socket = fresh;
     fresh.addEventListener("message", (event) => {
-      if (fresh === socket) heard = true;
-      else event.stopImmediatePropagation();
+      if (fresh !== socket) {
+        event.stopImmediatePropagation();
+        return;
+      }
+      heard = true;
+      showServer(); // not when it opens: the site may refuse what it has accepted
     });
     clearTimeout(openTimer);
     openTimer = setTimeout(() => fresh.readyState === WebSocket.CONNECTING && fresh.close(), OPEN_MS);
@@ -50,7 +60,6 @@
     openedAt = Date.now();
     const revision = Number(document.getElementById("revision").dataset.revision);
     socket.send(JSON.stringify({ type: "hello", revision }));
-    showServer();
   });
 
   main.addEventListener("htmx:wsClose", ({ detail }) => {
@@ -59,29 +68,28 @@
     socket = null;
     if (leaving) return;
     const { code } = detail.event;
-    if (code === SIGNED_OUT && bounce(code, () => location.assign(`${main.dataset.login}?next=${encodeURIComponent(location.pathname)}`))) return;
-    if (code === NO_CONVERSATION && bounce(code, () => location.reload())) return;
+    const [said, leave] = ENDS[code] || [];
+    if (leave && mayLeave(code)) leave();
+    why = said;
+    if (why) tries = Math.max(tries, PATIENT_TRIES);
     retryLater();
   });
 
-  /** Leave the page, unless doing so a moment ago brought us back here: then it would never end. */
-  function bounce(code, go) {
+  /** Not if it was done a moment ago and brought us back here: then it would never end. */
+  function mayLeave(code) {
     const key = "bounced:" + code;
     let before = 0;
     try {
       before = Number(sessionStorage.getItem(key));
       sessionStorage.setItem(key, String(Date.now()));
     } catch {
-      // no storage: go at once
+      // no storage: go
     }
-    if (Date.now() - before < BOUNCE_MS) return false;
-    leaving = true;
-    go();
-    return true;
+    return Date.now() - before > BOUNCE_MS;
   }
 
   function retryLater() {
-    if (openedAt && Date.now() - openedAt > STEADY_MS) tries = 0;
+    if (openedAt && Date.now() - openedAt > STEADY_MS && !why) tries = 0;
     openedAt = 0;
     const wait = Math.min(MAX_MS, FIRST_MS * 2 ** tries) * (0.5 + Math.random() / 2);
     tries += 1;
@@ -124,8 +132,9 @@
     else if (dueAt) connect();
   }
 
-  document.addEventListener("visibilitychange", wake);
+  for (const name of ["visibilitychange", "resume"]) document.addEventListener(name, wake);
   window.addEventListener("online", wake);
+  window.addEventListener("offline", probe);
   window.addEventListener("pagehide", () => {
     leaving = true;
     clearTimeout(retryTimer);
@@ -136,7 +145,8 @@
   window.addEventListener("pageshow", (event) => {
     if (!event.persisted) return;
     leaving = false;
-    connect();
+    if (socket) probe();
+    else connect();
   });
   setInterval(() => document.hidden || probe(), PING_EVERY_MS);
 
@@ -161,9 +171,10 @@
       serverSaid.replaceWith(own);
     }
     own.dataset.state = state;
-    own.querySelector("[data-text]").textContent = long ? "No connection to the site." : "Reconnecting…";
+    const text = why || (navigator.onLine ? "No connection to the site." : "You are offline.");
+    own.querySelector("[data-text]").textContent = long ? text : "Reconnecting…";
     own.lastElementChild.hidden = !long;
-    if (long) announce("No connection to the site.");
+    if (long) announce(text);
     countDown();
   }
 

@@ -124,7 +124,7 @@ def open_chat(make_context: Callable[..., BrowserContext]) -> Callable[..., Chat
         page = (in_ or make_context(person)).new_page()
         if prepare is not None:
             prepare(page)
-        page.goto(person.site.url + path)
+        page.goto(path if path.startswith("http") else person.site.url + path)
         return Chat(page)
 
     return open_

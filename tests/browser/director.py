@@ -79,7 +79,7 @@ class Director:
 
     def __init__(self, data: Path) -> None:
         self.url = ""
-        self._data = data
+        self.data = data
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._end = asyncio.Event()
@@ -150,7 +150,7 @@ class Director:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        async with LocalAgent(self._data, run_command=self._run_command).serving() as agent:
+        async with LocalAgent(self.data, run_command=self._run_command).serving() as agent:
             self.url = agent.url
             self._ready.set()
             await self._end.wait()

@@ -65,22 +65,43 @@ def test_c05_a_message_whose_acceptance_was_never_heard_is_not_offered_again(
 
     chat.page.route("**/messages/", lose_the_answer)
     chat.press_send("@told c05 unheard")
-    expect(chat.error).to_contain_text("No connection")
-    chat.page.unroute("**/messages/")
-    chat.reload()
-    expect(chat.messages.first).to_contain_text("@told c05 unheard")
-    expect(chat.running).to_have_attribute("data-running", "1")
+    expect(chat.messages.first).to_contain_text("@told c05 unheard")  # by the socket
     expect(chat.field).to_have_value("")
+    expect(chat.error).to_be_empty()
     director.part("c05 unheard").append("One reply").finish()
     chat.wait_answer("One reply")
     assert questions(person) == ["@told c05 unheard"]
 
 
+def test_c05_nor_is_it_after_a_reload(
+    person: Person, open_chat: OpenChat, director: Director
+) -> None:
+    tap = SocketTap()
+    chat = open_chat(person, prepare=tap.watch)
+    chat.wait_connected()
+    tap.hold()
+
+    chat.page.route("**/messages/", lose_the_answer)
+    chat.press_send("@told c05 reload")
+    expect(chat.error).to_contain_text("No connection")
+    chat.page.unroute("**/messages/")
+    tap.held = None
+    chat.reload()
+    expect(chat.messages.first).to_contain_text("@told c05 reload")
+    expect(chat.running).to_have_attribute("data-running", "1")
+    expect(chat.field).to_have_value("")
+    director.part("c05 reload").append("One reply").finish()
+    chat.wait_answer("One reply")
+    assert questions(person) == ["@told c05 reload"]
+
+
 def test_c05_pressing_send_again_after_a_lost_answer_sends_nothing_twice(
     person: Person, open_chat: OpenChat, director: Director
 ) -> None:
-    chat = open_chat(person)
+    tap = SocketTap()
+    chat = open_chat(person, prepare=tap.watch)
     chat.wait_connected()
+    tap.hold()
 
     chat.page.route("**/messages/", lose_the_answer)
     chat.press_send("@told c05 again")
@@ -88,6 +109,7 @@ def test_c05_pressing_send_again_after_a_lost_answer_sends_nothing_twice(
     chat.page.unroute("**/messages/")
     chat.page.locator("#composer button[type=submit]").click()
     expect(chat.field).to_have_value("")
+    tap.release()
     director.part("c05 again").append("One reply").finish()
     chat.wait_answer("One reply")
     chat.wait_idle()
