@@ -136,7 +136,7 @@ class Hub:
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if conversation_id in self.links:
                 return True
-            if self.closing:
+            if self.closing or not self.heart.is_fresh:
                 return False
             try:
                 epoch = await in_db(lease.claim, conversation_id, self.process_id, self.ttl)
@@ -145,8 +145,8 @@ class Hub:
             except Exception as error:
                 log.warning("claim failed", error=type(error).__name__)
                 return False
-            if epoch is None or conversation is None:
-                return False
+            if epoch is None or conversation is None or not self.heart.is_fresh:
+                return False  # by an old beat: all that is not fenced may have a new owner by now
             self.links[conversation_id] = Link(
                 conversation, process_id=self.process_id, epoch=epoch, on_ended=self._ended
             )

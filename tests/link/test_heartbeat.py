@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.db import OperationalError
@@ -65,6 +68,36 @@ async def test_a_database_that_does_not_answer_fences_the_process_in_time(
         return await hub.open(conversation.pk) and agent.server.connections_now == 1
 
     await until(owned_anew)
+
+
+async def test_a_claim_that_took_longer_than_the_last_beat_counts_is_not_taken_up(
+    agent: DirectedAgent, hub: Hub, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else may have claimed it meanwhile: there would be two connections."""
+    right_beat, right_claim = lease.beat, lease.claim
+    silent = True
+
+    def beat(process_id: UUID) -> bool:
+        if silent:
+            raise OperationalError("away")
+        return right_beat(process_id)
+
+    def claim(conversation_id: int, process_id: UUID, ttl: timedelta) -> int | None:
+        epoch = right_claim(conversation_id, process_id, ttl)
+        while hub.heart.is_fresh:
+            time.sleep(0.01)
+        return epoch
+
+    monkeypatch.setattr(lease, "beat", beat)
+    monkeypatch.setattr(lease, "claim", claim)
+    hub.ttl = timedelta(seconds=1)
+    assert not await hub.open(conversation.pk)
+    monkeypatch.setattr(lease, "claim", right_claim)
+    assert not await hub.open(conversation.pk)
+    assert not hub.links
+    silent = False
+    await until(lambda: hub.open(conversation.pk))
+    await until(lambda: agent.server.connections_now == 1)
 
 
 async def test_a_heartbeat_that_fails_once_costs_nothing(
