@@ -116,7 +116,9 @@ else:
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 2,
-        "pool": {"min_size": 1, "max_size": _POOL_SIZE, "timeout": 10},
+        # Seconds to wait for a connection, and between the tries of a server that is away: these
+        # double, and would go on doubling for five minutes.
+        "pool": {"min_size": 1, "max_size": _POOL_SIZE, "timeout": 5, "reconnect_timeout": 2},
     }
 DATABASES = {
     "default": {

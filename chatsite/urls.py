@@ -11,3 +11,4 @@ urlpatterns = [
 ]
 
 handler400 = "chat.pages.errors.bad_request"
+handler500 = "chat.pages.errors.server_error"

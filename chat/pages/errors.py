@@ -1,14 +1,16 @@
-"""What is said when a request is refused before it reaches its view.
+"""What is said when a request is refused before it reaches its view, or cannot be carried out.
 
 htmx gets a line for the page that the user sees; it would ignore a whole page (see C67).
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -17,6 +19,16 @@ from django.views import csrf, defaults
 from chat.pages.guard import log_in_first
 
 TOO_BIG = "This is too long: a message can have {limit:g} kB at most. Nothing was sent."
+NO_DATABASE = (
+    "The site cannot reach its database at the moment. Nothing was stored, and your text is kept: "
+    "try again in a moment."
+)
+NO_ROOM = (
+    "The site has no room left on its disk. Nothing was stored, and your text is kept: "
+    "try again later."
+)
+RETRY_AFTER_S = 5
+FULL = ("database or disk is full", "No space left on device")  # of SQLite, of PostgreSQL
 STALE = "This page is out of date. Nothing was sent: reload it and try again."
 
 
@@ -33,6 +45,20 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         text = TOO_BIG.format(limit=settings.CHAT_TEXT_LIMIT_BYTES / 1000)
         return HttpResponse(composer_error(text), status=413)
     return render(request, "413.html", status=413)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """A fault of the site's. Where the database is away or full there is more to say than that."""
+    error = sys.exc_info()[1]
+    if not isinstance(error, (OperationalError, InterfaceError)):
+        return defaults.server_error(request)
+    full = any(words in str(error) for words in FULL)
+    text, status = (NO_ROOM, 507) if full else (NO_DATABASE, 503)
+    if _by_htmx(request):
+        body = composer_error(text)
+    else:  # nothing that would ask the database
+        body = render_to_string("503.html", {"text": text})
+    return HttpResponse(body, status=status, headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

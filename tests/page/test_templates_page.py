@@ -74,7 +74,7 @@ def test_htmx_neither_evaluates_nor_styles_and_shows_the_errors_of_the_server() 
     assert config["allowEval"] is False
     assert config["includeIndicatorStyles"] is False
     assert config["historyEnabled"] is False
-    assert {"code": "4..", "swap": True, "error": True} in config["responseHandling"]
+    assert {"code": "4..|503|507", "swap": True, "error": True} in config["responseHandling"]
 
 
 @pytest.mark.parametrize("hostile", ["</textarea><script>x</script>", '"><img src=x onerror=x>'])
