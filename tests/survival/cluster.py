@@ -54,8 +54,9 @@ class Database:
 
     def __init__(self, where: tuple[str, int] = POSTGRES, user: str = "root") -> None:
         self.name = f"chat_{uuid4().hex[:12]}"
-        self._admin = {"host": where[0], "port": where[1], "user": user, "dbname": "postgres"}
-        self.url = f"postgres://{user}@{where[0]}:{where[1]}/{self.name}"
+        server = f"postgres://{user}@{where[0]}:{where[1]}"
+        self.url = f"{server}/{self.name}"
+        self.admin = f"{server}/postgres"
         self._run("CREATE DATABASE {}")
 
     def drop(self) -> None:
@@ -63,7 +64,7 @@ class Database:
         self._run("DROP DATABASE IF EXISTS {} WITH (FORCE)")
 
     def _run(self, command: str) -> None:
-        with psycopg.connect(**self._admin, autocommit=True) as admin:  # type: ignore[arg-type]
+        with psycopg.connect(self.admin, autocommit=True) as admin:
             admin.execute(sql.SQL(command).format(sql.Identifier(self.name)))
 
 

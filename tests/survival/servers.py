@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Self
@@ -71,20 +72,18 @@ class PostgresServer:
 
     user = "postgres"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         programs = max(map(str, POSTGRES_FOLDER.glob("*/bin")), default=None)
         self._programs = Path(require_program("PostgreSQL", programs))
-        self._folder = folder
+        # Not in pytest's folder, into which no other user can look.
+        self._folder = Path(tempfile.mkdtemp(prefix="chat-postgresql-"))
         self._as_user = ["runuser", "-u", self.user, "--"] if os.geteuid() == 0 else []
         self.port = free_port()
         self.where = ("127.0.0.1", self.port)
 
     def create(self) -> Self:
         """Make it, without any data."""
-        self._folder.mkdir()
         if self._as_user:
-            for folder in self._folder.parents[:2]:  # which pytest closes to other users
-                folder.chmod(0o711)
             shutil.chown(self._folder, self.user)
         self._run("initdb", "-A", "trust", "-U", self.user, "--no-sync", str(self._data))
         return self
@@ -99,6 +98,12 @@ class PostgresServer:
     def stop(self, mode: str = "fast") -> None:
         """`fast` ends every connection in good order, `immediate` is as a crash."""
         self._ctl("stop", "-m", mode)
+
+    def remove(self) -> None:
+        """End it, if it runs, and delete its files."""
+        if (self._data / "postmaster.pid").exists():
+            self.stop("immediate")
+        shutil.rmtree(self._folder)
 
     def _ctl(self, action: str, *options: str) -> None:
         self._run("pg_ctl", action, "-w", "-D", str(self._data), *options)
