@@ -82,7 +82,7 @@ def rows(cluster: Cluster) -> Rows:
 
 
 @pytest.fixture(scope="module")
-def strangers() -> list[Person]:
+def strangers(cluster: Cluster) -> list[Person]:
     """People of `cluster` whom no test has met."""
     return []
 
