@@ -76,7 +76,6 @@ class Middle:
         self._target = url
         self._thread = Loop()
         self._lines: list[Line] = []
-        self._end = asyncio.Event()
         self.rule: Rule = let_pass
         self.url = ""
 
@@ -134,20 +133,14 @@ class Middle:
             return
         line = Line(site, agent)
         self._lines.append(line)
-        try:
-            await asyncio.wait(
-                [
-                    asyncio.create_task(self._pump(line, up=True)),
-                    asyncio.create_task(self._pump(line, up=False)),
-                ],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-        finally:
-            self._lines.remove(line)
-            site.transport.abort()
-            if line.graceful:
-                await agent.close()
-            agent.transport.abort()
+        pumps = [asyncio.create_task(self._pump(line, up=up)) for up in (True, False)]
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        self._lines.remove(line)
+        site.transport.abort()
+        if line.graceful:
+            await agent.close()
+        agent.transport.abort()
+        await asyncio.wait(pumps)
 
     async def _pump(self, line: Line, *, up: bool) -> None:
         source, sink = (line.site, line.agent) if up else (line.agent, line.site)

@@ -151,7 +151,7 @@ async def test_c12_an_agent_server_that_accepts_and_never_answers_is_told_of(
     talk: StartTalk, upstream: Agent
 ) -> None:
     async with talk(0) as chat:
-        await chat.send("hello")
+        await chat.send("is it working?")
         await chat.settle()
         assert upstream.command is not None
         upstream.command.process.send_signal(signal.SIGSTOP)
