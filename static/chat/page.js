@@ -78,14 +78,13 @@
   /** Not if it was done a moment ago and brought us back here: then it would never end. */
   function mayLeave(code) {
     const key = "bounced:" + code;
-    let before = 0;
     try {
-      before = Number(sessionStorage.getItem(key));
+      if (Date.now() - Number(sessionStorage.getItem(key)) < BOUNCE_MS) return false;
       sessionStorage.setItem(key, String(Date.now()));
     } catch {
       // no storage: go
     }
-    return Date.now() - before > BOUNCE_MS;
+    return true;
   }
 
   function retryLater() {
