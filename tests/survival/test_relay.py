@@ -154,7 +154,8 @@ def test_a_relay_has_no_web_server_in_it(tmp_path: Path) -> None:
         "import sys; from django.core.management import call_command, CommandError\n"
         "try: call_command('relay')\n"
         "except CommandError: pass\n"
-        "print('found:', sorted({'twisted.internet.reactor', 'daphne', 'chatsite.asgi'} & set(sys.modules)))"
+        "server = {'twisted.internet.reactor', 'daphne', 'chatsite.asgi'}\n"
+        "print('found:', sorted(server & set(sys.modules)))"
     )
     done = manage("shell", "-v", "0", "-c", program, env=clean_environment(SITE_DATA=str(tmp_path)))
     assert done.stdout.strip() == "found: []"
