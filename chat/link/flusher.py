@@ -108,7 +108,8 @@ class Flusher:
             key, pk = self.live.conversation_key, self.publisher.conversation_id
             html, now_at = await in_db(difference_since, key, pk, revision)
             html += state_html(key, self.status, running=self.live.running)
-            await self.publisher.answer(reply_to, html + revision_html(now_at), now_at)
+            html += revision_html(now_at)
+            await self.publisher.answer(reply_to, html, now_at, since=revision)
 
     async def end(self) -> None:
         """Stop what still saves in the background."""

@@ -45,9 +45,10 @@ class Publisher:
         if last is not None:
             await self._to_group(last)
 
-    async def answer(self, reply_to: str, html: str, revision: int) -> None:
-        """To the page that asked: all pushes so far are contained."""
-        await self._to_page(reply_to, self._message("page.synced", html, revision, self.number))
+    async def answer(self, reply_to: str, html: str, revision: int, *, since: int) -> None:
+        """To the page that asked, with what came `since`: all pushes so far are contained."""
+        answer = self._message("page.synced", html, revision, self.number)
+        await self._to_page(reply_to, {**answer, "since": since})
 
     async def tell_newest(self, reply_to: str) -> None:
         """To a page that wonders whether it has all: the number of the last push."""

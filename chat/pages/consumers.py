@@ -130,9 +130,11 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._forward(message)
 
     async def page_synced(self, message: dict[str, Any]) -> None:
-        held, self._held = self._held, None
-        if held is None:
+        """A late answer, to a question from before the page knew more, would set it back."""
+        held = self._held
+        if held is None or message["since"] != self._revision:
             return
+        self._held = None
         await cancelled(self._attaching)
         self._epoch, self._number = message["epoch"], message["number"]
         await self._send(message)

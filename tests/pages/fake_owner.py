@@ -47,9 +47,9 @@ class FakeOwner:
 
     async def answer(self, question: int, html: str, *, number: int, **fields: Any) -> None:
         """Answer a question: all up to push `number` is contained."""
-        reply_to, _ = await self.question(question)
+        reply_to, since = await self.question(question)
         message = {"type": "page.synced", "epoch": 1, "revision": 1, "number": number, "html": html}
-        await get_channel_layer().send(reply_to, message | fields)
+        await get_channel_layer().send(reply_to, message | {"since": since} | fields)
 
     async def push(self, conversation_id: int, html: str, *, number: int, **fields: Any) -> None:
         """Push to all pages of a conversation."""

@@ -137,11 +137,21 @@ async def test_a_question_that_nobody_answers_is_asked_again(
 ) -> None:
     monkeypatch.setattr(consumers, "ATTACH_AGAIN_S", 0.01)
     await tab.owner.orphan(tab.chat.pk)
-    await tab.owner.question(4)
-    await tab.owner.answer(2, "at last", number=1)
+    await tab.owner.answer(5, "at last", number=1)
     assert "No live updates at the moment" in await tab.socket.next()
     while await tab.socket.next() != "at last":
         pass  # what is stored is looked up meanwhile
+
+
+async def test_a_late_answer_to_an_earlier_question_does_not_set_the_page_back(tab: Tab) -> None:
+    await tab.owner.orphan(tab.chat.pk)
+    await tab.owner.answer(2, "newer", number=5, revision=7)
+    assert await tab.socket.next() == "newer"
+    await tab.push("after a gap", 8)
+    await tab.owner.question(3)
+    await tab.owner.answer(2, "older", number=4, revision=6)
+    await tab.owner.answer(3, "newest", number=8, revision=9)
+    assert await tab.socket.next() == "newest"
 
 
 async def test_a_last_push_that_got_lost_is_noticed_by_the_revision(
