@@ -21,7 +21,7 @@ from tests.survival.servers import PostgresServer
 from tests.survival.talk import Talk
 
 MESSAGES = 5
-GONE_S = 60.0
+GONE_S = 15.0
 SHORTLY_GONE_S = 4.0
 """Twice the time after which others may take over."""
 
