@@ -136,7 +136,10 @@ def revisions(process_id: UUID) -> dict[int, tuple[int, int]]:
 
 
 def _living(ttl: timedelta) -> QuerySet[Process]:
-    return Process.objects.filter(beat_at__gt=Now() - ttl)
+    """A beat from the future is one from before the clock was set back: of who lives there will
+    be another at once, and who is dead must not live on until then.
+    """
+    return Process.objects.filter(beat_at__gt=Now() - ttl, beat_at__lt=Now() + ttl)
 
 
 def _no_living_owner(ttl: timedelta) -> Q:

@@ -66,7 +66,12 @@ def test_a_living_owner_is_left_alone(chat: Conversation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ago", "epoch"), [(TTL - timedelta(seconds=2), None), (TTL + timedelta(seconds=1), 2)]
+    ("ago", "epoch"),
+    [
+        (TTL - timedelta(seconds=2), None),
+        (TTL + timedelta(seconds=1), 2),
+        (-timedelta(hours=1), 2),  # the clock was set back since
+    ],
 )
 def test_a_dead_owner_is_taken_over_from(
     chat: Conversation, ago: timedelta, epoch: int | None
