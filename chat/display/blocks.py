@@ -13,11 +13,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chat.display.ansi import PLAIN, Pen, keep_colours_only, render_runs, strip_escapes
 from chat.display.content import Segment, html_to_text
-from chat.display.markdown import block_markup, parse_blocks
+from chat.display.markdown import MAX_MARKDOWN_CHARS, block_markup, parse_blocks
 from chat.display.sanitise import sanitise
-
-MAX_MARKDOWN_CHARS = 400_000
-"""A longer markdown text is drawn as plain text: parsing it would hold a thread for seconds."""
 
 TEXT_BLOCK_CHARS = 2_000
 """A text block ends at the first blank line after this many characters."""

@@ -13,7 +13,7 @@ from html import unescape
 from typing import Any, Literal, cast
 
 from chat.display.ansi import CSI, strip_escapes
-from chat.display.markdown import markdown_to_text
+from chat.display.markdown import MAX_MARKDOWN_CHARS, markdown_to_text
 from chat.display.sanitise import KINDS
 
 type Json = Any
@@ -82,6 +82,11 @@ def parse_content(raw: Json) -> Segment | None:
 def plain_text(segments: Sequence[Segment]) -> str:
     """The words alone, with no markup and no escapes: for search, lists and screen readers."""
     return "\n\n".join(filter(None, map(_segment_words, segments)))
+
+
+def raw_text(segments: Sequence[Segment]) -> str:
+    """The same with its markup, at no cost: for what still grows."""
+    return "\n\n".join(filter(None, (segment.text.strip() for segment in segments)))
 
 
 def html_to_text(html: str) -> str:
@@ -189,7 +194,7 @@ def _as_text(value: Json) -> str:
 
 
 def _segment_words(segment: Segment) -> str:
-    if segment.type == "markdown":
+    if segment.type == "markdown" and len(segment.text) <= MAX_MARKDOWN_CHARS:
         return markdown_to_text(segment.text)
     text = html_to_text(segment.text) if segment.type == "html" else segment.text
     return strip_escapes(text).strip("\n")

@@ -25,6 +25,9 @@ from pygments.lexers import get_lexer_by_name
 from chat.display.ansi import PLAIN, keep_colours_only, link_markup, render_runs, strip_escapes
 from chat.display.sanitise import ALIGNMENTS, is_image_allowed, is_link_allowed
 
+MAX_MARKDOWN_CHARS = 400_000
+"""A longer markdown text is drawn as plain text: parsing it would hold a thread for seconds."""
+
 MAX_HIGHLIGHT_CHARS = 100_000
 """Longer code stays without colours: a highlighter needs about a second for four times that."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chat.display.blocks import render_user_text, wrap_blocks
-from chat.display.content import plain_text, segment_to_json
+from chat.display.content import raw_text, segment_to_json
 from chat.models import MessageState, Origin, Role
 from chat.transcript.bubbles import RETRIABLE, BubbleView, order_of
 from chat.transcript.drawing import USER_STEP, Looks
@@ -111,7 +111,8 @@ def _agent_row(request: LiveRequest, step: int) -> MessageRow:
         source_icon=bubble.source_icon,
         segments=[segment_to_json(segment) for segment in bubble.segments],
         html="" if bubble.empty else str(wrap_blocks(uid, drawing.blocks)),
-        text=plain_text(bubble.segments),
+        # The words without markup are found with the exact render: not each time on the loop.
+        text=drawing.words if drawing.exact else raw_text(bubble.segments),
         note=note(request, step),
         created_at=drawing.created_at,
     )

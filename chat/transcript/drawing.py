@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.utils.timezone import now
 
 from chat.display.blocks import render_exact
-from chat.display.content import Segment
+from chat.display.content import Segment, plain_text
 from chat.display.stream import Patch, StreamRenderer
 from chat.transcript.bubbles import BubbleView
 
@@ -37,6 +37,8 @@ class Drawing:
     renderer: StreamRenderer = field(default_factory=StreamRenderer)
     blocks: list[str] = field(default_factory=list)
     exact: bool = False
+    words: str = ""
+    """What the exact render says, without markup."""
     changed_blocks: dict[int, str] = field(default_factory=dict)
     looks: Looks | None = None
     shown: bool = False
@@ -54,12 +56,12 @@ class Drawing:
             self.looks = None
         self.changed_blocks.update(patch.changed)
 
-    def take_exact(self, blocks: list[str]) -> bool:
+    def take_exact(self, render: Render) -> bool:
         """Take over the exact render; whether it differs from what was drawn before."""
-        self.exact = True
-        if blocks == self.blocks:
+        self.exact, self.words = True, render.words
+        if render.blocks is None or render.blocks == self.blocks:
             return False
-        self.blocks, self.looks = blocks, None
+        self.blocks, self.looks = render.blocks, None
         return True
 
 
@@ -75,6 +77,7 @@ class Render:
     renderer: StreamRenderer | None
     patch: Patch | None = None
     blocks: list[str] | None = None
+    words: str = ""
 
     def is_like(self, other: Render) -> bool:
         """Whether the other one would give nothing new."""
@@ -84,6 +87,7 @@ class Render:
     def run(self) -> None:
         if self.renderer is None:
             self.blocks = render_exact(self.segments)
+            self.words = plain_text(self.segments)
         else:
             self.patch = self.renderer.update(self.segments)
 

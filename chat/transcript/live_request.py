@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.utils.timezone import now
 
-from chat.display.content import Segment, clean_text, plain_text
+from chat.display.content import Segment, clean_text
 from chat.models import UNFINISHED, Origin, Request, RequestState, Role
 from chat.transcript import appearance
 from chat.transcript.drawing import USER_STEP, Drawing, Looks
@@ -195,9 +195,10 @@ class LiveRequest:
         self.to_save |= {row.step for row in messages}
 
     def spoken(self) -> str:
-        """The end of the request as a screen reader should speak it, once."""
-        parts = [part for bubble in self.thread.bubbles for part in bubble.segments]
-        return plain_text(parts) or appearance.note(self, USER_STEP)
+        """The end of the request as a screen reader should speak it, once; when it is drawn."""
+        shown = [bubble.step for bubble in self.thread.bubbles if not bubble.empty]
+        words = (self.drawings[step].words for step in shown)
+        return "\n\n".join(filter(None, words)) or appearance.note(self, USER_STEP)
 
     def redraw(self, step: int) -> None:
         """Show a bubble again as a whole: its row was changed by somebody else."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from chat.display.blocks import render_exact
+from chat.display.content import raw_text
 from chat.models import Origin
 from chat.transcript import appearance
 from chat.transcript.drawing import USER_STEP, BlockPatch, Changes, Drawing, Render
@@ -107,9 +107,10 @@ def _render(request: LiveRequest, bubble: Bubble, ready: Render | None) -> None:
         drawing.take_patch(drawing.renderer.update(bubble.segments, force=force))
         drawing.chars = _chars(bubble)
     elif not drawing.exact:
-        fits = ready is not None and ready.segments == bubble.segments
-        made = ready.blocks if ready is not None and fits else None
-        if drawing.take_exact(render_exact(bubble.segments) if made is None else made):
+        if ready is None or ready.segments != bubble.segments:
+            ready = Render(bubble.step, bubble.segments, None)
+            ready.run()
+        if drawing.take_exact(ready) or drawing.words != raw_text(bubble.segments):
             request.to_save.add(bubble.step)
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from chat.display.blocks import MAX_MARKDOWN_CHARS, render_exact
-from chat.display.markdown import MAX_BRACKETS, MAX_HIGHLIGHT_CHARS, MAX_NESTING
+from chat.display.blocks import render_exact
+from chat.display.markdown import (
+    MAX_BRACKETS,
+    MAX_HIGHLIGHT_CHARS,
+    MAX_MARKDOWN_CHARS,
+    MAX_NESTING,
+)
 from tests.display.make import drawn, markdown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chat.display import content
 from chat.models import Message, RequestState, Role
 from chat.transcript import painting
 from chat.transcript.drawing import USER_STEP, Changes
@@ -246,3 +247,40 @@ def test_rows_that_were_not_written_are_due_again() -> None:
     assert [message.step for message in request.take_rows()[1]] == [
         message.step for message in rows
     ]
+
+
+def test_the_words_of_an_answer_are_parsed_once_and_not_at_every_save(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+
+    def parse(source: str) -> str:
+        parsed.append(source)
+        return source.replace("*", "")
+
+    monkeypatch.setattr(content, "markdown_to_text", parse)
+    live = tell(transcript(row("r")), started("r"))
+    request = live.requests["r"]
+    for number in range(5):
+        tell(live, append("r", {"type": "markdown", "content": f"*{number}* "}))
+        drawn(request)
+        (message,) = [row for row in request.take_rows()[1] if row.role == Role.AGENT]
+        assert message.text.endswith(f"*{number}*")
+    assert not parsed
+    tell(live, complete("r"))
+    drawn(request)
+    (message,) = [row for row in request.take_rows()[1] if row.role == Role.AGENT]
+    assert message.text == request.spoken() == "0 1 2 3 4 "
+    assert parsed == ["*0* *1* *2* *3* *4* "]
+
+
+def test_the_words_of_a_step_are_saved_without_markup_when_the_next_one_opens() -> None:
+    live = tell(transcript(row("r")), started("r"))
+    request = live.requests["r"]
+    tell(live, append("r", {"type": "markdown", "content": "**one**"}, "step"))
+    drawn(request)
+    request.take_rows()
+    tell(live, append("r", "two", "block"))
+    drawn(request)
+    texts = {row.step: row.text for row in request.take_rows()[1] if row.role == Role.AGENT}
+    assert texts == {1: "one", 2: "two"}
