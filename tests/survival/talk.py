@@ -120,7 +120,7 @@ class Talk:
         assert order == sorted(order, key=[r["request_id"] for r in own].index), self.story()
         await self.check_same()
         if peak is not None:
-            assert self.peak() <= peak
+            assert self.peak() <= peak, self.story()
 
     async def check_same(self) -> None:
         """Database, open page and fresh page have the same, each bubble once."""

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.processes import Agent
-from tests.survival.conftest import StartTalk
+from tests.survival.conftest import AGENT_WAITS, StartTalk
 from tests.survival.middle import Deed, Frame, Middle, let_pass
 from tests.survival.mutate import call
 from tests.survival.rounds import rounds
@@ -18,8 +18,19 @@ from tests.survival.talk import Talk
 
 MESSAGES = 4
 PICTURE_BYTES = 3 * 2**19  # 1.5 MiB
+FRAMES = 200
+"""Of such a conversation, at least."""
+
+SOON_FRAMES = 12
+"""In so many a connection is joined again and has read the log."""
+
 NEVER_S = 600
 """So long that what waits for it has not come when a test gives up."""
+
+
+@pytest.fixture(scope="module")
+def agent_options() -> tuple[str, ...]:
+    return (*AGENT_WAITS, "--word-delay", "0.005")  # what happens here happens at a frame
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +86,32 @@ class At:
         return self.deed
 
 
-async def go_through(chat: Talk, middle: Middle, rule: At, *, runs: int = 1) -> None:
+class Anywhere:
+    """A rule that cuts the connection at any frame, and then again while it is being mended."""
+
+    def __init__(self, chat: Talk) -> None:
+        self.rng = chat.rng
+        self.left = self.rng.randrange(FRAMES)
+        self.cuts = self.rng.randint(1, 3)
+        self.done = False
+
+    def __call__(self, frame: Frame) -> Deed:
+        """What becomes of the frame."""
+        self.left -= 1
+        if self.left >= 0 or self.done:
+            return Deed.PASS
+        self.left = self.rng.randint(1, SOON_FRAMES)
+        self.cuts -= 1
+        self.done = self.cuts == 0
+        return self.rng.choice((Deed.CUT, Deed.PASS_AND_CUT))
+
+
+async def go_through(chat: Talk, middle: Middle, rule: At | Anywhere, *, runs: int = 1) -> None:
     """A conversation in which that happens, and which comes through it whole."""
+    words = rule.words if isinstance(rule, At) else "whatever"
     middle.rule = rule
     for number in range(MESSAGES):
-        await chat.send(f"{rule.words} {number} and some more words to say")
+        await chat.send(f"{words} {number} and some more of them to say")
     await chat.settle_after()
     assert rule.done
     await chat.check(runs=runs)
@@ -117,6 +149,14 @@ async def test_a_message_that_is_accepted_twice_is_shown_once(
     async with talk(seed) as chat:
         await go_through(chat, middle, At(chat, Deed.TWICE), runs=2)
         assert len(chat.asked_upstream()) == MESSAGES + 2
+
+
+@rounds()
+async def test_a_drop_at_any_frame_and_soon_again_loses_nothing(
+    talk: StartTalk, middle: Middle, seed: int
+) -> None:
+    async with talk(seed) as chat:
+        await go_through(chat, middle, Anywhere(chat))
 
 
 async def test_c39_a_display_of_a_megabyte_and_a_half_arrives_whole(

@@ -15,7 +15,7 @@ from tests.survival.conftest import AGENT_WAITS, StartTalk
 from tests.survival.proxy import Proxy
 from tests.survival.rounds import rounds
 
-MESSAGES = 5
+MESSAGES = 3
 GRACE_S = 2.0
 """After which the agent-server cancels what waits of a client that is away: 30 s, really."""
 

@@ -15,7 +15,7 @@ from tests.processes import Agent
 from tests.survival.conftest import AGENT_WAITS, StartTalk
 from tests.survival.rounds import rounds
 
-MESSAGES = 5
+MESSAGES = 3
 IDLE_S = 1.0
 """After which the agent-server unloads a conversation that nobody has joined: 5 minutes, really."""
 
