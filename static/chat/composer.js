@@ -7,7 +7,7 @@
   const WARN_SHARE = 0.9; // of the limit
   const HUGE_PASTE = 10; // times the limit
   const MESSAGES = {
-    0: "No connection to the site. Your text is kept: try again.",
+    0: "No connection to the site when this was sent. Your text is kept: try again.",
     401: "You are logged out. Log in again: your text is kept.",
     403: "Refused. Reload the page and try again: your text is kept.",
     404: "This conversation is no longer here.",

@@ -157,7 +157,7 @@
   function makeOwn() {
     const element = document.createElement("div");
     element.id = "connection";
-    element.innerHTML = '<p class="status"><span data-text></span> <span data-left></span></p><button type="button" class="button small">Retry<span class="wide"> now</span></button>';
+    element.innerHTML = '<p class="status"><span data-text></span> <span data-left></span></p><button type="button" class="button small"><span>Retry<span class="wide"> now</span></span></button>';
     element.lastElementChild.addEventListener("click", connect);
     return element;
   }
