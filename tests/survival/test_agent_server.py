@@ -135,10 +135,9 @@ async def test_twenty_megabytes_in_a_frame_are_told_of_and_the_conversation_goes
     talk: StartTalk, seed: int
 ) -> None:
     async with talk(seed) as chat:
-        talking = asyncio.create_task(chat.chatter(2, within_s=1))
-        await chat.moment(1)
+        await chat.chatter(1, within_s=1)
         asked = await chat.send(f"@demo big {HUGE_KB}", echoed=False)
-        await talking
+        await chat.chatter(1, within_s=1)
         await chat.settle_after()
         notices = [bubble.text for bubble in chat.stored() if bubble.role == "notice"]
         assert notices == [TOO_BIG_NOTICE]
