@@ -19,6 +19,7 @@ from chat import checks  # noqa: E402
 from chat.link import hub  # noqa: E402
 from chat.pages.probes import Probes  # noqa: E402
 from chat.pages.routing import websocket_urlpatterns  # noqa: E402
+from chatsite import under_daphne  # noqa: E402
 from chatsite.lifecycle import Life, hook_reactor, lifespan_app  # noqa: E402
 
 checks.refuse_to_start()
@@ -32,4 +33,5 @@ application = ProtocolTypeRouter(
         "lifespan": lifespan_app(life),
     }
 )
+under_daphne.adapt()
 hook_reactor(life)
