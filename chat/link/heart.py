@@ -56,6 +56,16 @@ class Heart:
         if self._fence_timer is not None:
             self._fence_timer.cancel()
 
+    async def beat_once(self) -> bool:
+        """Beat between the regular beats, which come late where much is to do. False: the others
+        have forgotten this process.
+        """
+        began = self._hub.loop.time()
+        known = await in_db(lease.beat, self._hub.process_id)
+        if known:
+            self._alive_since(began)
+        return known
+
     async def _beat_for_ever(self) -> None:
         while True:
             await tolerantly(self._beat(), "heartbeat")

@@ -136,9 +136,11 @@ class Hub:
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if conversation_id in self.links:
                 return True
-            if self.closing or not self.heart.is_fresh:
+            if self.closing:
                 return False
             try:
+                if not await self.heart.beat_once():
+                    return False
                 epoch = await in_db(lease.claim, conversation_id, self.process_id, self.ttl)
                 rows = Conversation.objects.select_related("user").filter(pk=conversation_id)
                 conversation = None if epoch is None else await in_db(rows.first)
