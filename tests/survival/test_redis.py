@@ -87,7 +87,7 @@ async def test_without_redis_one_process_goes_on_by_itself(
         assert (await post_to(chat, other, "at the other's " + MANY)).status == 200
         await chat.until("all is answered", lambda: answered(chat) == 3)
         await all_show(chat, near, far)
-        assert near.pushes > pushes + 5, "the near page heard it live"
+        assert near.pushes >= pushes + 2, "the near page heard it live"
         await chat.until("the far page says so", lambda: NO_LIVE_UPDATES in far.said)
         await seconds_left(end)
         assert (near.opened, far.opened) == sockets, "a socket was closed"
