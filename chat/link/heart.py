@@ -101,6 +101,7 @@ class Heart:
         hub = self._hub
         links = list(hub.links.items())  # one that is opened meanwhile is not in these rows
         rows = await in_db(lease.revisions, hub.process_id)
+        await self._give_up_linkless({pk: epoch for pk, (epoch, _) in rows.items()})
         presence_s = hub.ttl.total_seconds() * PRESENCE_TTLS
         for pk, link in links:
             epoch, revision = rows.get(pk, (None, 0))
@@ -113,6 +114,14 @@ class Heart:
             if not link.wanted(presence_s, settings.LINK_LINGER_S):
                 spawn(link.close(), name="close idle link", conversation=pk)
             await link.publisher.repeat()
+
+    async def _give_up_linkless(self, epochs: dict[int, int]) -> None:
+        """A link that was fenced, though nobody took over, has left its row behind: as long as
+        this process lives no other could have the conversation.
+        """
+        for pk, epoch in epochs.items():
+            if pk not in self._hub.links and not self._hub.claims:
+                await in_db(lease.release, pk, self._hub.process_id, epoch)
 
     async def _look_after_pages(self) -> None:
         """Tell far owners that there are pages here; find a new owner where one died, and look

@@ -132,6 +132,11 @@ class Hub:
         task.add_done_callback(self._claiming.discard)
         return await asyncio.shield(task)
 
+    @property
+    def claims(self) -> bool:
+        """Whether a conversation is being claimed: it may be ours, and have no link yet."""
+        return bool(self._claiming)
+
     async def _open(self, conversation_id: int) -> bool:
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if conversation_id in self.links:
