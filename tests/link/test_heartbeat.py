@@ -154,7 +154,8 @@ async def test_a_takeover_that_nobody_told_of_ends_the_old_link(
     other = await make_hub()
     await in_db(lambda: Conversation.objects.update(owner_id=other.process_id, owner_epoch=99))
     await asyncio.wait([link.task])
-    assert await in_db(owner_of, conversation) == other.process_id
+    # The other one has no link either, and so may have given the conversation up by now.
+    assert await in_db(owner_of, conversation) != hub.process_id
 
 
 async def test_a_page_far_from_its_owner_holds_the_link(
