@@ -38,6 +38,11 @@ def clean_environment(**settings: str) -> dict[str, str]:
     return {**kept, **settings}
 
 
+def unmeasured(env: dict[str, str]) -> dict[str, str]:
+    """The same without coverage, which is slow: for what is killed anyway, or tested elsewhere."""
+    return {name: text for name, text in env.items() if name != "COVERAGE_PROCESS_CONFIG"}
+
+
 def manage(*arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Runs a management command to its end. `env` as `clean_environment` makes it."""
     return subprocess.run(
@@ -163,7 +168,7 @@ class Agent:
             "localagent",
             *("--port", str(self._port), "--data", str(self.data)),
             *self._options,
-            env=clean_environment(SITE_DATA=str(self.data / "site")),
+            env=unmeasured(clean_environment(SITE_DATA=str(self.data / "site"))),
         )
         self.url = self.command.wait_for_line("localagent: ")
         self._port = int(self.url.rpartition(":")[2])

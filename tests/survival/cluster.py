@@ -19,7 +19,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.processes import PATIENCE_S, Command, clean_environment, free_port, manage
+from tests.processes import (
+    PATIENCE_S,
+    Command,
+    clean_environment,
+    free_port,
+    manage,
+    unmeasured,
+)
 
 POSTGRES = ("127.0.0.1", 5432)
 REDIS = ("127.0.0.1", 6379)
@@ -166,15 +173,12 @@ class Cluster:
         daphne: tuple[str, ...] = (),
         **settings: str,
     ) -> None:
-        self.env = clean_environment(
-            **{
-                "SITE_DATA": str(data),
-                "STATIC_ROOT": str(static_root),
-                "SECRET_KEY": secrets.token_urlsafe(50),
-                **QUICK,
-                **settings,
-            }
-        )
+        named = {
+            "SITE_DATA": str(data),
+            "STATIC_ROOT": str(static_root),
+            "SECRET_KEY": secrets.token_urlsafe(50),
+        }
+        self.env = unmeasured(clean_environment(**{**named, **QUICK, **settings}))
         self.database_url = self.env.get("DATABASE_URL", "")
         self.sqlite_file = data / "chat.sqlite3"
         self.webs = [Web(self.env, *daphne) for _ in range(count)]
