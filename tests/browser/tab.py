@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 0.05
 BUBBLES = f"({READ_BUBBLES})([...document.querySelectorAll('#transcript > [data-message]')])"
+NO_CONTEXT = "Cannot find default execution context"
+
+
+class NoPageYet(Exception):  # noqa: N818 - it passes
+    """The tab is just loading: nothing can be asked of it."""
 
 
 class Tab:
@@ -68,11 +73,17 @@ class Tab:
         return [Seen(**each) for each in self.evaluate(BUBBLES)]
 
     def until(self, script: str) -> None:
-        """Until an expression is true."""
+        """Until an expression is true; a tab that is just loading has no answer yet."""
         end = time.monotonic() + PATIENCE_S
-        while not self.evaluate(script):
+        while not self._holds(script):
             assert time.monotonic() < end, script
             time.sleep(LOOK_EVERY_S)
+
+    def _holds(self, script: str) -> bool:
+        try:
+            return bool(self.evaluate(script))
+        except NoPageYet:
+            return False
 
     def _create(self, url: str, *, new_window: bool = False) -> str:
         about = {"url": url, "browserContextId": self._context, "newWindow": new_window}
@@ -89,6 +100,8 @@ class Tab:
             assert time.monotonic() < end, method
             self._session.send("Browser.getVersion")  # Playwright hears only while it asks
         answer = self._answers.pop(number)
+        if NO_CONTEXT in answer.get("error", {}).get("message", ""):
+            raise NoPageYet
         assert "error" not in answer, answer
         return dict(answer["result"])
 

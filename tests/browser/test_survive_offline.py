@@ -116,7 +116,12 @@ def test_c33_what_is_sent_while_the_socket_is_closed_arrives(
     phone.send("@told c33")
     expect(phone.messages.first).to_contain_text("@told c33")
     director.part("c33").append("Heard").finish()
-    phone.reload()  # a page without a socket is still a page
+
+    def read_anew() -> bool:  # a page without a socket is still a page
+        phone.reload()
+        return phone.says()[1:] == [("agent", "Heard")]
+
+    phone.until(read_anew, "the answer is stored")
     phone.wait_answer("Heard")
     network.without_sockets = False
     phone.wait_connected()

@@ -98,9 +98,10 @@ class Page(View):
             self._push(message)
 
     def _synced(self, message: dict[str, Any]) -> None:
-        held, self._held = self._held, None
-        if held is None:
+        held = self._held
+        if held is None or message["since"] != self.revision:
             return
+        self._held = None
         if self._attaching is not None:
             self._attaching.cancel()
         self._epoch, self._number = message["epoch"], message["number"]

@@ -193,10 +193,17 @@ class Cluster:
         """The processes that are there."""
         return [web for web in self.webs if web.running]
 
+    @property
+    def _agent_port(self) -> int:
+        return int(self.env["TYPEAGENT_SERVER_URL"].rpartition(":")[2])
+
+    def links(self) -> int:
+        """How many connections all processes have to the agent-server."""
+        return sum(web.connections(self._agent_port) for web in self.running)
+
     def owner(self) -> Web:
         """The process that has the most links; the first if none has any."""
-        port = int(self.env["TYPEAGENT_SERVER_URL"].rpartition(":")[2])
-        return max(self.running, key=lambda web: web.connections(port))
+        return max(self.running, key=lambda web: web.connections(self._agent_port))
 
     def start(self) -> Self:
         """Prepare the database and the static files, and start every process."""

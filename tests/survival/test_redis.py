@@ -72,6 +72,7 @@ async def test_without_redis_one_process_goes_on_by_itself(
     async with talk(seed) as chat, AsyncExitStack() as pages:
         await chat.send("before")
         await chat.settle()
+        await chat.until("no other link lingers", lambda: cluster.links() == 1)
         owner = cluster.owner()
         other = next(web for web in cluster.running if web is not owner)
         near = await pages.enter_async_context(PinnedReader(chat.person, owner))
