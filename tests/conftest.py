@@ -47,8 +47,10 @@ def of_everything(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """All tests share the cores; some run here, where a debugger and their output are."""
-    return min(os.cpu_count() or 1, WORKERS_MAX) if of_everything(config) else 0
+    """All tests share the cores, with one more at work while others wait for what they broke to
+    come back; some tests run here, where a debugger and their output are.
+    """
+    return min((os.cpu_count() or 1) + 1, WORKERS_MAX) if of_everything(config) else 0
 
 
 def pytest_configure(config: pytest.Config) -> None:

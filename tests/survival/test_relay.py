@@ -21,7 +21,7 @@ LONG = " ".join(f"w{number}" for number in range(40))
 
 @pytest.fixture(scope="module")
 def agent_options() -> tuple[str, ...]:
-    return ("--grace", "5", "--drain", "2", "--word-delay", "0.2")
+    return ("--grace", "5", "--drain", "2", "--word-delay", "0.1")
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ class Uvicorn(Web):
 
 @pytest.fixture(scope="module")
 def agent_options() -> tuple[str, ...]:
-    return ("--grace", "5", "--drain", "2", "--word-delay", "0.2")
+    return ("--grace", "5", "--drain", "2", "--word-delay", "0.1")
 
 
 @pytest.fixture(scope="module", params=["postgresql", "sqlite"])
