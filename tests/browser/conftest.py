@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.chat import PATIENCE_MS, Chat
 from tests.browser.director import Director
-from tests.processes import Site
+from tests.processes import Site, unmeasured
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -74,6 +74,7 @@ def chat_site(
     """The running site that browser tests share: nobody may stop it."""
     data = tmp_path_factory.mktemp("chat-site") / "data"
     site = Site(data, static_root, TYPEAGENT_SERVER_URL=director.url)
+    site.env = unmeasured(site.env)
     yield site.start()
     site.close()
 
