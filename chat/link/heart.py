@@ -74,11 +74,11 @@ class Heart:
     async def _beat(self) -> None:
         hub = self._hub
         began = hub.loop.time()
-        if not await in_db(lease.beat, hub.process_id):
+        if not await self.beat_once():
             self._fence_all()
             owns = hub.owns and not hub.closing
             await in_db(lease.register, hub.process_id, hub.channel, owns=owns)
-        self._alive_since(began)
+            self._alive_since(began)
         await self._look_after_links()
         if not hub.closing:
             if hub.owns:
