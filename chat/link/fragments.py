@@ -69,13 +69,13 @@ def state_html(key: str, status: Status, *, running: bool) -> SafeString:
     stop = render_to_string(
         "chat/_parts.html#running", {"running": running, "key": key, "oob": True}
     )
-    return mark_safe(connection_html(key, status) + stop)  # noqa: S308 - both are safe already
+    return connection_html(key, status) + stop
 
 
 def connection_html(key: str, status: Status) -> SafeString:
     """The state of the connection."""
     context = {"connection": status.for_page(), "key": key, "oob": True}
-    return mark_safe(render_to_string("chat/_parts.html#connection", context))  # noqa: S308
+    return render_to_string("chat/_parts.html#connection", context)
 
 
 def revision_html(revision: int) -> SafeString:
