@@ -9,7 +9,7 @@ from uuid import uuid4
 from tests.survival.cluster import Web
 from tests.survival.person import Answer, Person
 from tests.survival.reader import Reader
-from tests.survival.talk import Bubble, Sent, Talk
+from tests.survival.talk import Sent, Talk
 
 
 class PinnedReader(Reader):
@@ -28,11 +28,6 @@ class PinnedReader(Reader):
         if self.connection_text not in self.said[-1:]:
             self.said.append(self.connection_text)
 
-    def shown(self) -> list[Bubble]:
-        """As `Talk.shown`."""
-        named = sorted(self.bubbles.items(), key=lambda item: item[1].order)
-        return [Bubble(u, b.role, b.state, " ".join(b.text.split())) for u, b in named]
-
 
 async def post_to(chat: Talk, web: Web, text: str) -> Answer:
     """Send a message through that process, at the first try."""
@@ -48,7 +43,7 @@ async def post_to(chat: Talk, web: Web, text: str) -> Answer:
 async def all_show(chat: Talk, *readers: PinnedReader) -> None:
     """Until each of these pages shows what is stored."""
     for reader in readers:
-        await chat.until("the page shows it", lambda r=reader: r.shown() == chat.stored())
+        await chat.until("the page shows it", lambda r=reader: chat.shown(r) == chat.stored())
         assert reader.fault is None
 
 
