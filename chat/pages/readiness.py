@@ -44,10 +44,11 @@ class _Shared:
     async def word(self) -> str:
         if self._running is None or self._running.done():
             self._running = spawn(self._run(), name=f"look at the {self._name}")
-        done, _ = await asyncio.wait([self._running], timeout=LIMIT_S)
+        running = self._running  # the next to ask may begin anew before this one goes on
+        done, _ = await asyncio.wait([running], timeout=LIMIT_S)
         if not done:
             return SILENT
-        return OK if self._running.result() else FAILED
+        return OK if running.result() else FAILED
 
     async def _run(self) -> bool:
         try:
