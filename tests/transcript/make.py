@@ -32,15 +32,17 @@ def request(
     *,
     upstream_at_ms: int | None = None,
 ) -> Request:
-    """A request at the end of the conversation."""
-    number = next(_numbers)
+    """A request at the end of the conversation, numbered as the site would number it."""
+    of.refresh_from_db(fields=["next_seq"])
     made: Request = Request.objects.create(
         conversation=of,
-        request_id=f"request-{number}",
-        seq=number,
+        request_id=f"request-{next(_numbers)}",
+        seq=of.next_seq,
         state=state,
         upstream_at_ms=upstream_at_ms,
     )
+    of.next_seq += 1
+    of.save(update_fields=["next_seq"])
     return made
 
 
