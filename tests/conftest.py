@@ -15,12 +15,16 @@ from hypothesis import HealthCheck, settings
 from chat.db import close_pool_connections
 from tests.processes import Agent, Site
 from tests.shared import SHARED
+from tests.survival.cluster import MakeCluster, clusters
+from tests.survival.stock import Stock
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 USUAL_MARKS = "not soak and not benchmark"  # as in pyproject.toml
-WORKERS_MAX = 4
+WORKERS_MAX = 8
+WORKERS_A_CORE = 2  # most of them wait, for what they broke to come back
+SLOW_FOLDERS = ("survival", "browser", "deployment", "site")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -47,10 +51,15 @@ def of_everything(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """All tests share the cores, with one more at work while others wait for what they broke to
-    come back; some tests run here, where a debugger and their output are.
-    """
-    return min((os.cpu_count() or 1) + 1, WORKERS_MAX) if of_everything(config) else 0
+    """All tests share the cores; some tests run here, where a debugger and their output are."""
+    workers = min((os.cpu_count() or 1) * WORKERS_A_CORE, WORKERS_MAX)
+    return workers if of_everything(config) else 0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take minutes first: no worker is left with one when all others are done."""
+    items.sort(key=lambda item: item.path.parent.name not in SLOW_FOLDERS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,8 +68,10 @@ def pytest_configure(config: pytest.Config) -> None:
     Where the recordings of the agent-server are not at hand, many tests skip: no floor then.
     """
     coverage = config.pluginmanager.getplugin("_cov")
-    a_worker = hasattr(config, "workerinput")
-    if coverage is None or not coverage._started or a_worker:
+    worker = getattr(config, "workerinput", None)
+    if coverage is not None and worker is not None:
+        coverage.options.no_cov = "cov_master_host" not in worker  # as it was decided for all
+    if coverage is None or worker is not None or not coverage._started:
         return
     if not of_everything(config):
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
@@ -100,6 +111,23 @@ def staff(db: None) -> User:
 def static_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where all sites of a run keep their collected files, so that only the first collects."""
     return tmp_path_factory.mktemp("static")
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
+    """Databases with people in them, for `make_cluster` to copy."""
+    stock = Stock(tmp_path_factory.mktemp("stock"))
+    yield stock
+    stock.close()
+
+
+@pytest.fixture(scope="module")
+def make_cluster(
+    tmp_path_factory: pytest.TempPathFactory, static_root: Path, stock: Stock
+) -> Iterator[MakeCluster]:
+    """Starts sites of several processes, for a module: see `MakeCluster`."""
+    with clusters(tmp_path_factory.mktemp("clusters"), static_root, stock) as make:
+        yield make
 
 
 @pytest.fixture

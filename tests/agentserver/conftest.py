@@ -10,7 +10,8 @@ import pytest
 
 from chat.agentserver.client import AgentServerClient
 from chat.agentserver.events import Event
-from tests.agentserver.scripted import WAIT_S, ScriptedServer
+from tests.agentserver.scripted import ScriptedServer
+from tests.processes import PATIENCE_S
 
 
 class Client(AgentServerClient):
@@ -24,7 +25,7 @@ class Client(AgentServerClient):
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until the condition holds; it is looked at whenever the client is told something."""
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 self._told.clear()
                 await self._told.wait()

@@ -20,9 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from chat.agentserver.events import Json
-
-WAIT_S = 20
-"""How long a test waits, at worst, for something that should come at once."""
+from tests.processes import PATIENCE_S
 
 
 class Silence:
@@ -173,7 +171,7 @@ class ScriptedServer:
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait until the condition holds; it is looked at whenever something happens here."""
-        async with asyncio.timeout(WAIT_S), self._changed:
+        async with asyncio.timeout(PATIENCE_S), self._changed:
             await self._changed.wait_for(condition)
 
     async def _wait(self, find: Callable[[], Iterable[Received]], times: int) -> Received:

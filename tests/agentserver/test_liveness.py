@@ -10,7 +10,8 @@ from websockets.frames import Frame, Opcode
 from chat.agentserver.errors import ConnectionLost
 from chat.agentserver.events import UserRequest
 from tests.agentserver.conftest import Client, MakeClient
-from tests.agentserver.scripted import WAIT_S, ScriptedServer
+from tests.agentserver.scripted import ScriptedServer
+from tests.processes import PATIENCE_S
 
 MIB = 2**20
 
@@ -59,7 +60,7 @@ async def test_one_missed_ping_is_forgiven(
         send_frame(frame)
 
     monkeypatch.setattr(protocol, "send_frame", lose_the_first_pong)
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         await answered.wait()
     assert (client.connected, client.closes) == (True, [])
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.benchmarks.crowd import allow_many_files
-from tests.survival.cluster import POSTGRES, REDIS, Cluster, Database, require
+from tests.survival.cluster import Cluster, MakeCluster, clusters
+from tests.survival.stock import Stock
 
 USUAL_WAITS = {
     "OWNER_TTL_S": "6",
@@ -22,31 +23,15 @@ USUAL_WAITS = {
 
 
 @pytest.fixture
-def make_cluster(tmp_path: Path, static_root: Path) -> Iterator[Callable[..., Cluster]]:
-    """`make_cluster(agent_url, count=2)` on PostgreSQL and Redis, or `sqlite=True` on neither."""
-    clusters: list[Cluster] = []
-    databases: list[Database] = []
+def make_cluster(tmp_path: Path, static_root: Path, stock: Stock) -> Iterator[MakeCluster]:
+    """Ends with the test, so that nothing runs beside the next."""
     allow_many_files()
+    with clusters(tmp_path, static_root, stock) as make:
 
-    def make(agent_url: str, *, count: int = 1, sqlite: bool = False, **settings: Any) -> Cluster:
-        where: dict[str, str] = {}
-        if not sqlite:
-            require("PostgreSQL", POSTGRES)
-            require("Redis", REDIS)
-            databases.append(Database())
-            redis = f"redis://{REDIS[0]}:{REDIS[1]}/0"
-            where = {"DATABASE_URL": databases[-1].url, "REDIS_URL": redis}
-        cluster = Cluster(
-            tmp_path / f"cluster{len(clusters)}",
-            static_root,
-            count=count,
-            **{"TYPEAGENT_SERVER_URL": agent_url, **USUAL_WAITS, **where, **settings},
-        )
-        clusters.append(cluster)
-        return cluster.start()
+        def with_usual_waits(
+            agent_url: str, /, *, sqlite: bool = False, **settings: Any
+        ) -> Cluster:
+            where = {"DATABASE_URL": "", "REDIS_URL": ""} if sqlite else {}
+            return make(agent_url, **{"count": 1, **USUAL_WAITS, **where, **settings})
 
-    yield make
-    for cluster in clusters:
-        cluster.close()
-    for database in databases:
-        database.drop()
+        yield with_usual_waits

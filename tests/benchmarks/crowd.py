@@ -11,9 +11,9 @@ from pathlib import Path
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.pages.visitor import MAKE
 from tests.survival.cluster import Cluster, Web
 from tests.survival.person import Person
+from tests.survival.stock import new_people
 
 OPEN_AT_ONCE = 20
 FILES = 65_536  # sockets of one process, at most
@@ -26,12 +26,9 @@ def allow_many_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, most), most))
 
 
-def people(cluster: Cluster, count: int, prefix: str = "one") -> list[Person]:
+def people(cluster: Cluster, count: int) -> list[Person]:
     """So many people, each logged in and with an empty conversation."""
-    names = [f"{prefix}-{number}" for number in range(count)]
-    printed = cluster.manage("shell", "-v", "0", "-c", MAKE.format(names=names, staff=False))
-    made = json.loads(printed.rpartition("made:")[2])
-    return [Person(cluster, name, *about) for name, about in zip(names, made, strict=True)]
+    return [Person(cluster, *someone) for someone in new_people(cluster.env, count)]
 
 
 def open_socket(web: Web, person: Person) -> connect:

@@ -46,10 +46,10 @@ def test_a_message_is_accepted(
 ) -> None:
     cluster = make_cluster(agent.url, sqlite=sqlite)
     (web,) = cluster.webs
-    send_all(web, people(cluster, 1, "first")[0], 20)
+    send_all(web, people(cluster, 1)[0], 20)
     told = []
     for users in USERS:
-        crowd = people(cluster, users, f"of-{users}")
+        crowd = people(cluster, users)
         with ThreadPoolExecutor(users) as pool:
             count = ALONE if users == 1 else EACH
             took = [

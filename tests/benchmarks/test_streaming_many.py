@@ -109,7 +109,7 @@ async def through_site(cluster: Cluster, size: int) -> Measured:
     (web,) = cluster.webs
     assert web.command is not None
     pid = web.command.process.pid
-    crowd = await asyncio.to_thread(people, cluster, size, f"of-{size}")
+    crowd = await asyncio.to_thread(people, cluster, size)
     heard = [Heard() for _ in crowd]
     async with open_pages(web, crowd, lambda number, text: heard[number].hear(text)):
         before = cpu_seconds(pid)

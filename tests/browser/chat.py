@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import expect
 
+from tests.processes import PATIENCE_S
+
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
 
-PATIENCE_MS = 30_000
-"""Longest wait for what a healthy machine does at once."""
+PATIENCE_MS = PATIENCE_S * 1000
 expect.set_options(timeout=PATIENCE_MS)
 ANSWER = '[data-role="agent"]'
 ENDED = re.compile("final|cancelled|interrupted|failed")
@@ -140,7 +142,8 @@ class Chat:
 
     def until(self, check: Callable[[], Any], what: str) -> None:
         """Until something is so that no locator can tell."""
-        for _ in range(PATIENCE_MS // 20):
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while time.monotonic() < end:
             if check():
                 return
             self.page.wait_for_timeout(20)

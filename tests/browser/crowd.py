@@ -1,7 +1,4 @@
-"""Many open pages of one conversation without a browser for each: they hear what it would.
-
-And somebody to whom they belong, at a site of several processes.
-"""
+"""Many open pages of one conversation without a browser for each: they hear what it would."""
 
 from __future__ import annotations
 
@@ -9,24 +6,13 @@ import asyncio
 import json
 import threading
 from typing import Self
-from uuid import uuid4
 
 from websockets.asyncio.client import connect
 
 from tests.browser.truth import Line
 from tests.link.view import View
-from tests.pages.visitor import MAKE
 from tests.processes import PATIENCE_S
-from tests.survival.cluster import Cluster
 from tests.survival.person import Person
-
-
-def newcomer(cluster: Cluster) -> Person:
-    """Somebody new, logged in, with an empty conversation."""
-    name = f"someone-{uuid4().hex[:12]}"
-    printed = cluster.manage("shell", "-v", "0", "-c", MAKE.format(names=[name], staff=False))
-    ((session, key),) = json.loads(printed.rpartition("made:")[2])
-    return Person(cluster, name, session, key)
 
 
 class Ear:

@@ -12,12 +12,12 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import SESSION_COOKIE, new_people
 from tests.browser.converse import converse
-from tests.browser.crowd import newcomer
 from tests.browser.director import Director
 from tests.browser.network import Network
 from tests.browser.truth import Truth
 from tests.processes import Agent, Site
-from tests.survival.cluster import Cluster
+from tests.survival.cluster import Cluster, MakeCluster
+from tests.survival.person import newcomer
 from tests.survival.rounds import rounds
 
 if TYPE_CHECKING:
@@ -34,19 +34,10 @@ type OpenChat = Callable[..., Chat]
 
 
 @pytest.fixture(scope="module")
-def short_lived(
-    tmp_path_factory: pytest.TempPathFactory, static_root: Path, director: Director
-) -> Iterator[Cluster]:
+def short_lived(make_cluster: MakeCluster, director: Director) -> Cluster:
     """A site whose daphne closes every WebSocket that is so old."""
-    cluster = Cluster(
-        tmp_path_factory.mktemp("short-lived") / "data",
-        static_root,
-        count=1,
-        daphne=("--websocket_timeout", str(SOCKET_LIFE_S)),
-        TYPEAGENT_SERVER_URL=director.url,
-    )
-    yield cluster.start()
-    cluster.close()
+    options = ("--websocket_timeout", str(SOCKET_LIFE_S))
+    return make_cluster(director.url, count=1, daphne=options, DATABASE_URL="", REDIS_URL="")
 
 
 def test_c38_a_socket_that_daphne_closes_for_its_age_is_an_ordinary_reconnect(

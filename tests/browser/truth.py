@@ -97,10 +97,15 @@ class Truth:
 
         with contextlib.suppress(AssertionError):
             self.chat.until(same, "")
-        assert shown[0] == self.stored()
+        assert not (difference := differing(shown[0], self.stored())), difference
 
     def _own(self) -> list[dict[str, str]]:
         return [row for row in self._rows.requests(self.key) if row["origin"] == "user"]
+
+
+def differing(shown: list[Line], stored: list[Line]) -> str:
+    """Both, where a page does not show what is stored; nothing where it does."""
+    return "" if shown == stored else f"shown  {shown}\nstored {stored}\n"
 
 
 def line_of(seen: Seen) -> Line:

@@ -10,7 +10,7 @@ import pytest
 from tests.deployment.guest import Guest
 from tests.deployment.nginx import HOST, Nginx
 from tests.processes import Agent
-from tests.survival.cluster import POSTGRES, REDIS, Cluster, Database, require
+from tests.survival.cluster import Cluster, MakeCluster
 
 PASSWORD = "as good as any other"
 MAKE_USER = (
@@ -29,27 +29,9 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 
 
 @pytest.fixture(scope="module")
-def cluster(
-    tmp_path_factory: pytest.TempPathFactory, static_root: Path, upstream: Agent
-) -> Iterator[Cluster]:
+def cluster(make_cluster: MakeCluster, upstream: Agent) -> Cluster:
     """The site, with the settings that the README names for a proxy."""
-    require("PostgreSQL", POSTGRES)
-    require("Redis", REDIS)
-    database = Database()
-    cluster = Cluster(
-        tmp_path_factory.mktemp("cluster"),
-        static_root,
-        ALLOWED_HOSTS=HOST,
-        TRUST_PROXY="true",
-        TYPEAGENT_SERVER_URL=upstream.url,
-        DATABASE_URL=database.url,
-        REDIS_URL=f"redis://{REDIS[0]}:{REDIS[1]}/0",
-    )
-    try:
-        yield cluster.start()
-    finally:
-        cluster.close()
-        database.drop()
+    return make_cluster(upstream.url, ALLOWED_HOSTS=HOST, TRUST_PROXY="true")
 
 
 @pytest.fixture

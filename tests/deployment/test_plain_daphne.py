@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.agentserver.scripted import WAIT_S
 from tests.deployment.plain import PlainSite
 from tests.pages.visitor import Visitor, hello, visitors
 from tests.processes import PATIENCE_S, Agent
@@ -58,11 +57,11 @@ async def test_a_push_of_more_than_a_mebibyte_arrives(plain: PlainSite) -> None:
 
 async def test_a_frame_larger_than_any_page_sends_is_refused(plain: PlainSite) -> None:
     (alice,) = await asyncio.to_thread(visitors, plain, "alice")
-    async with asyncio.timeout(WAIT_S), alice.socket() as socket:
+    async with asyncio.timeout(PATIENCE_S), alice.socket() as socket:
         with contextlib.suppress(ConnectionClosed):
             await socket.send("x" * 100_000)
         await socket.wait_closed()
-    async with asyncio.timeout(WAIT_S), alice.socket() as socket:
+    async with asyncio.timeout(PATIENCE_S), alice.socket() as socket:
         await socket.send('{"type":"ping","n":1}')
         assert 'data-n="1"' in str(await socket.recv())
 

@@ -17,7 +17,8 @@ from chat.models import Conversation, Message, Request, RequestState
 from chat.transcript import reading, saving, store
 from tests.link.conftest import OpenPage, Say
 from tests.link.directed import DirectedAgent
-from tests.link.wait import PATIENCE_S, until
+from tests.link.wait import until
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

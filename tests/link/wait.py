@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE_S = 20.0
-"""What has not happened after this never happens."""
+from tests.processes import PATIENCE_S
 
 LOOK_EVERY_S = 0.005
 

@@ -11,10 +11,9 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-type Json = Any
+from tests.processes import PATIENCE_S
 
-WAIT_S = 30.0
-"""What has not come after this never comes."""
+type Json = Any
 
 
 class Refused(Exception):  # noqa: N818 - reads as a fact in `pytest.raises(Refused, match=...)`
@@ -110,7 +109,7 @@ class Wire:
     async def until(self, wanted: Callable[[dict[str, Json]], bool]) -> dict[str, Json]:
         """The first frame that is wanted, past or to come."""
         seen = 0
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 for frame in self.frames[seen:]:
                     if wanted(frame):
@@ -167,6 +166,6 @@ async def wire(url: str, *, join: bool = True) -> AsyncIterator[Wire]:
 
 async def eventually(condition: Callable[[], bool]) -> None:
     """Wait for something of the server that no frame tells."""
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.005)

@@ -14,6 +14,8 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.processes import PATIENCE_S
+
 type Json = Any
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -23,8 +25,6 @@ OPAQUE = frozenset({"metrics", "options", "errorDetails", "tokenUsage", "actionT
 """Values whose inner form is no part of the comparison."""
 UNCOMPARED_RESULTS = frozenset({"getAgentSchemas"})
 """Methods whose result is about the agents of the recorded server."""
-WAIT_S = 20.0
-"""A frame that has not come after this is missing."""
 
 
 @dataclass(slots=True)
@@ -172,7 +172,7 @@ class Replay:
         """Wait until every connection has got as many frames as were recorded so far."""
         for name, line in self._lines.items():
             try:
-                async with asyncio.timeout(WAIT_S):
+                async with asyncio.timeout(PATIENCE_S):
                     while len(line.received) < len(line.expected):
                         line.arrived.clear()
                         await line.arrived.wait()

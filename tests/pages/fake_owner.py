@@ -8,7 +8,7 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from chat.link.publisher import group_name
-from tests.agentserver.scripted import WAIT_S
+from tests.processes import PATIENCE_S
 
 
 class FakeOwner:
@@ -41,7 +41,7 @@ class FakeOwner:
 
     async def question(self, number: int) -> tuple[str, int]:
         """The `number`-th question of a page, waiting for it if need be."""
-        async with asyncio.timeout(WAIT_S), self._told:
+        async with asyncio.timeout(PATIENCE_S), self._told:
             await self._told.wait_for(lambda: len(self.asked) >= number)
         return self.asked[number - 1]
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connections
 from django.test import Client
 
-from tests.agentserver.scripted import WAIT_S
+from tests.processes import PATIENCE_S
 
 OWN_ORIGIN = "http://localhost"
 
@@ -39,7 +39,7 @@ class Socket:
 
     async def open(self) -> Self:
         """The upgrade. Refused, it leaves `closed_with` set."""
-        accepted, code = await self._wire.connect(timeout=WAIT_S)
+        accepted, code = await self._wire.connect(timeout=PATIENCE_S)
         self._open = accepted
         if not accepted:
             self.closed_with = code
@@ -60,7 +60,7 @@ class Socket:
     async def next(self) -> str:
         """The next text; "" if the server closes instead."""
         try:
-            output: dict[str, Any] = await self._wire.receive_output(timeout=WAIT_S)
+            output: dict[str, Any] = await self._wire.receive_output(timeout=PATIENCE_S)
         except TimeoutError:
             # The application is cancelled now. To leave it would raise that in the clean-up, which
             # keeps pytest from cleaning up anything else.
@@ -95,7 +95,7 @@ class Socket:
         """As a browser does that goes away."""
         if self._open:
             self._open = False
-            await self._wire.disconnect(timeout=WAIT_S)
+            await self._wire.disconnect(timeout=PATIENCE_S)
 
 
 async def on_the_site[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.agentserver.scripted import WAIT_S
 from tests.pages.forms import Document
 from tests.pages.visitor import hello, visitors
-from tests.processes import Site
+from tests.processes import PATIENCE_S, Site
 
 CLEAR = """
 from chat.models import Conversation
@@ -18,7 +17,7 @@ store.clear(Conversation.objects.get(key={key!r}).pk)
 
 async def test_c57_a_clear_from_a_command_empties_an_open_page(live: Site) -> None:
     (visitor,) = await asyncio.to_thread(visitors, live, "clear-elsewhere")
-    async with visitor.socket() as socket, asyncio.timeout(WAIT_S * 2):
+    async with visitor.socket() as socket, asyncio.timeout(PATIENCE_S):
         await hello(socket)
         await asyncio.to_thread(visitor.send, "hello", "one")
         while 'data-role="agent" data-state="final"' not in str(await socket.recv()):

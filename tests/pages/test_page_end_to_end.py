@@ -17,9 +17,9 @@ from chat.link import hub, lease
 from chat.link.layer import MemoryLayer
 from chat.link.publisher import group_name
 from chat.models import Conversation, Message
-from tests.agentserver.scripted import WAIT_S
 from tests.pages.forms import Document
 from tests.pages.sockets import Socket, on_the_site
+from tests.processes import PATIENCE_S
 
 SOCKET = "/ws/c/alices-chat/"
 CHAT = "/c/alices-chat/"
@@ -149,13 +149,13 @@ async def test_a_page_that_leaves_at_once_blocks_nobody(
 
     def slow_claim(*args: Any) -> int | None:
         claiming.set()
-        go_on.wait(WAIT_S)
+        go_on.wait(PATIENCE_S)
         return claim(*args)
 
     monkeypatch.setattr(lease, "claim", slow_claim)
     hasty = await open_socket(SOCKET, web).open()
     await hasty.hello()
-    await asyncio.to_thread(claiming.wait, WAIT_S)
+    await asyncio.to_thread(claiming.wait, PATIENCE_S)
     await hasty.leave()
     go_on.set()
     tab = Shown(await open_socket(SOCKET, web).open())

@@ -9,9 +9,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.agentserver.scripted import WAIT_S
 from tests.pages.visitor import Visitor, hello, visitors
-from tests.processes import Site
+from tests.processes import PATIENCE_S, Site
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ async def test_a_close_code_says_why(
     cookies = {"Cookie": f"sessionid={visitor.session}"} if signed_in else {}
     headers = {**cookies, "Origin": visitor.site.url}
     async with (
-        asyncio.timeout(WAIT_S),
+        asyncio.timeout(PATIENCE_S),
         connect(address(visitor, path), additional_headers=headers, proxy=None) as socket,
     ):
         with pytest.raises(ConnectionClosed):
@@ -53,7 +52,7 @@ async def test_a_close_code_says_why(
 
 
 async def test_c52_junk_leaves_the_socket_usable(visitor: Visitor) -> None:
-    async with asyncio.timeout(WAIT_S), visitor.socket() as socket:
+    async with asyncio.timeout(PATIENCE_S), visitor.socket() as socket:
         for junk in ("not json", "null", "[]", '{"type":42}', "x" * 60_000, b"\x00\xff"):
             await socket.send(junk)
         await socket.send('{"type":"ping","n":"\\ud800"}')
@@ -61,7 +60,7 @@ async def test_c52_junk_leaves_the_socket_usable(visitor: Visitor) -> None:
 
 
 async def test_c52_a_frame_of_two_megabytes_costs_that_socket_only(visitor: Visitor) -> None:
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         async with visitor.socket() as socket:
             with contextlib.suppress(ConnectionClosed):
                 await socket.send("x" * 2_000_000)
@@ -75,7 +74,7 @@ async def test_c52_a_frame_of_two_megabytes_costs_that_socket_only(visitor: Visi
 
 async def test_c54_a_log_out_closes_the_other_tab(live: Site) -> None:
     (visitor,) = await asyncio.to_thread(visitors, live, "logs-out")
-    async with asyncio.timeout(WAIT_S * 2), visitor.socket() as tab:
+    async with asyncio.timeout(PATIENCE_S), visitor.socket() as tab:
         await hello(tab)
         await tab.recv()
         await asyncio.to_thread(visitor.post, "/accounts/logout/", {})

@@ -6,10 +6,9 @@ import asyncio
 
 import pytest
 
-from tests.agentserver.scripted import WAIT_S
 from tests.pages.forms import Document
 from tests.pages.visitor import hello, visitors
-from tests.processes import Site
+from tests.processes import PATIENCE_S, Site
 
 NAMES = ("josé@ex.com", "x" * 150, "名前", "a+b-c_d.e@f")
 
@@ -18,7 +17,7 @@ async def test_c48_unusual_names_use_the_whole_site(live: Site) -> None:
     for visitor in await asyncio.to_thread(visitors, live, *NAMES, staff=True):
         page = await asyncio.to_thread(visitor.get, "/")
         assert (page.status, page.url) == (200, live.url + visitor.page)
-        async with visitor.socket() as socket, asyncio.timeout(WAIT_S * 2):
+        async with visitor.socket() as socket, asyncio.timeout(PATIENCE_S):
             await hello(socket)
             sent = await asyncio.to_thread(visitor.send, "@help", "one")
             assert sent.status == 200

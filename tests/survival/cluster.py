@@ -7,17 +7,14 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
-import secrets
 import signal
 import socket
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Self
-from uuid import uuid4
+from typing import Any, Protocol, Self
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from tests.processes import (
     PATIENCE_S,
@@ -27,8 +24,8 @@ from tests.processes import (
     manage,
     unmeasured,
 )
+from tests.survival.stock import POSTGRES, Database, Someone, Stock, new_people
 
-POSTGRES = ("127.0.0.1", 5432)
 REDIS = ("127.0.0.1", 6379)
 TTL_S = 2.0
 QUICK = {
@@ -42,6 +39,7 @@ QUICK = {
 """Waits that are short, so that a round does not take minutes."""
 
 LOOK_EVERY_S = 0.05
+BATCH = 24
 
 
 def require(name: str, where: tuple[str, int]) -> None:
@@ -54,25 +52,6 @@ def require(name: str, where: tuple[str, int]) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
-
-
-class Database:
-    """An empty PostgreSQL database of a test's own."""
-
-    def __init__(self, where: tuple[str, int] = POSTGRES, user: str = "root") -> None:
-        self.name = f"chat_{uuid4().hex[:12]}"
-        server = f"postgres://{user}@{where[0]}:{where[1]}"
-        self.url = f"{server}/{self.name}"
-        self.admin = f"{server}/postgres"
-        self._run("CREATE DATABASE {}")
-
-    def drop(self) -> None:
-        """And all connections to it."""
-        self._run("DROP DATABASE IF EXISTS {} WITH (FORCE)")
-
-    def _run(self, command: str) -> None:
-        with psycopg.connect(self.admin, autocommit=True) as admin:
-            admin.execute(sql.SQL(command).format(sql.Identifier(self.name)))
 
 
 class Web:
@@ -98,10 +77,19 @@ class Web:
 
     def start(self) -> Self:
         """Start it and wait until it answers."""
+        self.launch()
+        self.wait()
+        return self
+
+    def launch(self) -> None:
+        """Start it."""
         program = ("-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), *self._options)
         self.command = Command("chatsite.asgi:application", env=self._env, program=program)
-        self._wait()
-        return self
+
+    @property
+    def pid(self) -> int:
+        """Its number at the operating system; 0 if it does not run."""
+        return self.command.process.pid if self.command is not None else 0
 
     def connections(self, port: int) -> int:
         """How many connections it has to a port of loopback: to the agent-server's, its links."""
@@ -141,7 +129,8 @@ class Web:
         self.command.process.send_signal(signal.SIGCONT)
         self.paused = False
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Until it answers."""
         assert self.command is not None
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
@@ -169,19 +158,19 @@ class Cluster:
         data: Path,
         static_root: Path,
         *,
+        people: Sequence[Someone] = (),
         count: int = 2,
+        web: type[Web] = Web,
         daphne: tuple[str, ...] = (),
         **settings: str,
     ) -> None:
-        named = {
-            "SITE_DATA": str(data),
-            "STATIC_ROOT": str(static_root),
-            "SECRET_KEY": secrets.token_urlsafe(50),
-        }
+        named = {"SITE_DATA": str(data), "STATIC_ROOT": str(static_root)}
         self.env = unmeasured(clean_environment(**{**named, **QUICK, **settings}))
         self.database_url = self.env.get("DATABASE_URL", "")
         self.sqlite_file = data / "chat.sqlite3"
-        self.webs = [Web(self.env, *daphne) for _ in range(count)]
+        self.webs = [web(self.env, *daphne) for _ in range(count)]
+        self._prepared = bool(people)
+        self._people = list(people)
 
     @property
     def url(self) -> str:
@@ -205,13 +194,22 @@ class Cluster:
         """The process that has the most links; the first if none has any."""
         return max(self.running, key=lambda web: web.connections(self._agent_port))
 
+    def someone(self) -> Someone:
+        """A user whom no test has met."""
+        if not self._people:
+            self._people = new_people(self.env, BATCH)
+        return self._people.pop()
+
     def start(self) -> Self:
         """Prepare the database and the static files, and start every process."""
-        self.manage("migrate", "-v", "0")
+        if not self._prepared:
+            self.manage("migrate", "-v", "0")
         if not (Path(self.env["STATIC_ROOT"]) / "staticfiles.json").is_file():
             self.manage("collectstatic", "--no-input", "-v", "0")
         for web in self.webs:
-            web.start()
+            web.launch()
+        for web in self.webs:
+            web.wait()
         return self
 
     def close(self) -> None:
@@ -224,3 +222,48 @@ class Cluster:
         done = manage(*arguments, env=self.env)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+
+class MakeCluster(Protocol):
+    """Starts a site of several processes: `make_cluster(agent.url, count=3, SITE_NAME="Other")`.
+
+    On PostgreSQL and Redis, unless `DATABASE_URL` or `REDIS_URL` name others or are empty; an
+    empty database is SQLite.
+    """
+
+    def __call__(self, agent_url: str, /, **settings: Any) -> Cluster: ...
+
+
+@contextlib.contextmanager
+def clusters(folder: Path, static_root: Path, stock: Stock) -> Iterator[MakeCluster]:
+    """Ends all that it has made."""
+    made: list[Cluster] = []
+    databases: list[Database] = []
+
+    def make(agent_url: str, /, **settings: Any) -> Cluster:
+        data = folder / f"cluster{len(made)}"
+        named = {"TYPEAGENT_SERVER_URL": agent_url, "SECRET_KEY": stock.secret_key, **settings}
+        if "REDIS_URL" not in settings:
+            require("Redis", REDIS)
+            named["REDIS_URL"] = f"redis://{REDIS[0]}:{REDIS[1]}/0"
+        if "DATABASE_URL" not in settings:
+            require("PostgreSQL", POSTGRES)
+            database, people = stock.postgresql()
+            databases.append(database)
+            named["DATABASE_URL"] = database.url
+        elif not settings["DATABASE_URL"]:
+            people = stock.sqlite(data / "chat.sqlite3")
+        else:
+            people = []
+        if "SECRET_KEY" not in settings:  # with another their sessions mean nothing
+            named["people"] = people
+        made.append(Cluster(data, static_root, **named))
+        return made[-1].start()
+
+    try:
+        yield make
+    finally:
+        for cluster in made:
+            cluster.close()
+        for database in databases:
+            database.drop()

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from tests.pages.visitor import MAKE
 from tests.processes import Agent
-from tests.survival.cluster import POSTGRES, REDIS, Cluster, Database, require
-from tests.survival.person import Person
+from tests.survival.cluster import Cluster, MakeCluster
+from tests.survival.person import Person, newcomer
 from tests.survival.rows import Rows
 from tests.survival.talk import Talk
 
-BATCH = 24
 AGENT_WAITS = ("--grace", "5", "--drain", "2", "--word-delay", "0.02")
 
 type StartTalk = Callable[[int], AbstractAsyncContextManager[Talk]]
@@ -49,30 +44,9 @@ def site_settings() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def cluster(
-    tmp_path_factory: pytest.TempPathFactory,
-    static_root: Path,
-    upstream: Agent,
-    site_settings: dict[str, Any],
-) -> Iterator[Cluster]:
+def cluster(make_cluster: MakeCluster, upstream: Agent, site_settings: dict[str, Any]) -> Cluster:
     """The processes of a module; a test that ends one starts it again."""
-    require("PostgreSQL", POSTGRES)
-    require("Redis", REDIS)
-    settings: dict[str, Any] = {
-        "TYPEAGENT_SERVER_URL": upstream.url,
-        "REDIS_URL": f"redis://{REDIS[0]}:{REDIS[1]}/0",
-        **site_settings,
-    }
-    database = Database() if "DATABASE_URL" not in settings else None
-    if database is not None:
-        settings["DATABASE_URL"] = database.url
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"), static_root, **settings)
-    try:
-        yield cluster.start()
-    finally:
-        cluster.close()
-        if database is not None:
-            database.drop()
+    return make_cluster(upstream.url, **site_settings)
 
 
 @pytest.fixture(scope="module")
@@ -81,32 +55,16 @@ def rows(cluster: Cluster) -> Rows:
     return Rows(cluster.database_url or cluster.sqlite_file)
 
 
-@pytest.fixture(scope="module")
-def strangers(cluster: Cluster) -> list[Person]:
-    """People of `cluster` whom no test has met."""
-    return []
-
-
 @pytest.fixture
-def person(cluster: Cluster, strangers: list[Person]) -> Person:
+def person(cluster: Cluster) -> Person:
     """Somebody new, logged in, with an empty conversation."""
-    return stranger(cluster, strangers)
+    return newcomer(cluster)
 
 
 @pytest.fixture
-def other_person(cluster: Cluster, strangers: list[Person]) -> Person:
+def other_person(cluster: Cluster) -> Person:
     """Somebody else like that."""
-    return stranger(cluster, strangers)
-
-
-def stranger(cluster: Cluster, strangers: list[Person]) -> Person:
-    """Takes one away from those that were made; makes more if there is none."""
-    if not strangers:
-        names = [f"someone-{uuid4().hex[:12]}" for _ in range(BATCH)]
-        printed = cluster.manage("shell", "-v", "0", "-c", MAKE.format(names=names, staff=False))
-        made = zip(names, json.loads(printed.rpartition("made:")[2]), strict=True)
-        strangers += [Person(cluster, name, *about) for name, about in made]
-    return strangers.pop()
+    return newcomer(cluster)
 
 
 @pytest.fixture

@@ -95,3 +95,8 @@ class Person:
             return Answer(answer.status, answer.read().decode(), web)
         finally:
             connection.close()
+
+
+def newcomer(cluster: Cluster) -> Person:
+    """Somebody whom no test has met, with an empty conversation."""
+    return Person(cluster, *cluster.someone())

@@ -19,6 +19,9 @@ SELECT m.uid, m.role, m.state, m.html, m.text, m.seq, m.step, m.request_id
 FROM chat_message m JOIN chat_conversation c ON m.conversation_id = c.id
 WHERE c.key = {0} ORDER BY m.seq, m.step
 """
+OWNER = """
+SELECT p.run FROM chat_process p JOIN chat_conversation c ON c.owner_id = p.id WHERE c.key = {0}
+"""
 
 
 class Rows:
@@ -45,6 +48,11 @@ class Rows:
         """The process that runs its link; empty if none does."""
         rows = self.query("SELECT owner_id FROM chat_conversation WHERE key = {0}", key)
         return str(rows[0]["owner_id"] or "")
+
+    def owner_pid(self, key: str) -> int:
+        """The number of the operating system's process that runs its link."""
+        (row,) = self.query(OWNER, key)
+        return int(row["run"].split(" ")[1])
 
     def query(self, statement: str, *parameters: Any) -> list[dict[str, Any]]:
         """`{0}` stands for the parameters, in either database."""

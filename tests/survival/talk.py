@@ -12,14 +12,11 @@ from uuid import uuid4
 
 from chat.transcript.reading import PAGE_SIZE
 from tests.pages.forms import Document
-from tests.processes import Agent
+from tests.processes import PATIENCE_S, Agent
 from tests.survival.cluster import LOOK_EVERY_S
 from tests.survival.person import Person
 from tests.survival.reader import Reader
 from tests.survival.rows import Rows
-
-PATIENCE_S = 90.0
-"""For everything to come to rest after a round, on a busy machine."""
 
 TERMINAL = {"final", "cancelled", "interrupted", "failed"}
 

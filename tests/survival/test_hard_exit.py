@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.site.servers import Valve
-from tests.survival.cluster import POSTGRES, Cluster, Database, require
+from tests.survival.cluster import Cluster, require
 from tests.survival.conftest import StartTalk
+from tests.survival.stock import POSTGRES, Database
 
 STOP_WITHIN_S = "2"
 LONG = " ".join(f"word{number}" for number in range(50))  # some seconds of an answer

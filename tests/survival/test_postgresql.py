@@ -13,11 +13,12 @@ import pytest
 from psycopg import sql
 
 from tests.pages.forms import Document
-from tests.survival.cluster import Cluster, Database, Web
+from tests.survival.cluster import Cluster, Web
 from tests.survival.conftest import StartTalk
 from tests.survival.pinned import post_to
 from tests.survival.rounds import USUAL, rounds
 from tests.survival.servers import PostgresServer
+from tests.survival.stock import Database
 from tests.survival.talk import Talk
 
 MESSAGES = 5

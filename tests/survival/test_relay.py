@@ -45,9 +45,7 @@ class Relays:
 
     def owner(self, chat: Talk, rows: Rows) -> Command:
         """The one that has the conversation."""
-        owner = rows.owner(chat.person.key)
-        (row,) = rows.query("SELECT run FROM chat_process WHERE CAST(id AS text) = {0}", owner)
-        pid = int(row["run"].split(" ")[1])
+        pid = rows.owner_pid(chat.person.key)
         (found,) = [relay for relay in self.all if relay.process.pid == pid]
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -31,11 +31,9 @@ class Runserver(Web):
 
     tree: Path
 
-    def start(self) -> Self:
+    def launch(self) -> None:
         program = (str(self.tree / "manage.py"), "runserver")
         self.command = Command(f"127.0.0.1:{self.port}", env=self._env, program=program)
-        self._wait()
-        return self
 
 
 @pytest.fixture

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Iterator
-from typing import Any, Self
+import signal
+from typing import Any
 
 import pytest
 
@@ -23,12 +22,10 @@ class Uvicorn(Web):
     sends itself the signal once more.
     """
 
-    def start(self) -> Self:
+    def launch(self) -> None:
         options = ("--port", str(self.port), "--lifespan", "on", "--ws", "websockets-sansio")
         program = ("-m", "uvicorn", *options, *self._options)
         self.command = Command("chatsite.asgi:application", env=self._env, program=program)
-        self._wait()
-        return self
 
 
 @pytest.fixture(scope="module")
@@ -37,44 +34,31 @@ def agent_options() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module", params=["postgresql", "sqlite"])
-def site_settings(request: pytest.FixtureRequest) -> dict[str, Any]:
-    if request.param == "sqlite":
-        return {"DATABASE_URL": "", "REDIS_URL": "", "count": 1}
-    return {}
+def storage(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {"DATABASE_URL": "", "REDIS_URL": "", "count": 1} if request.param == "sqlite" else {}
 
 
-@contextlib.contextmanager
-def served_by(kind: type[Web], cluster: Cluster) -> Iterator[None]:
-    """The site with processes of another kind."""
-    usual = cluster.webs
-    for web in usual:
-        web.terminate()
-    cluster.webs = [kind(cluster.env).start() for _ in usual]
-    try:
-        yield
-    finally:
-        for web in cluster.webs:
-            web.kill()
-        cluster.webs = [web.start() for web in usual]
+@pytest.fixture(scope="module", params=[Web, Uvicorn])
+def site_settings(request: pytest.FixtureRequest, storage: dict[str, Any]) -> dict[str, Any]:
+    return {"web": request.param, **storage}
 
 
-@pytest.mark.parametrize("kind", [Web, Uvicorn])
 async def test_sigterm_in_the_middle_of_a_reply_loses_nothing(
-    kind: type[Web], talk: StartTalk, cluster: Cluster, rows: Rows
+    talk: StartTalk, cluster: Cluster, rows: Rows
 ) -> None:
-    with served_by(kind, cluster):
-        async with talk(1) as chat:
-            await chat.send(LONG)
-            await chat.until("the answer has begun", lambda: streams(chat))
-            web = cluster.owner()
-            assert await asyncio.to_thread(web.terminate) == (-15 if kind is Uvicorn else 0)
-            known = rows.query("SELECT id FROM chat_process")
-            assert len(known) == len(cluster.webs) - 1, "it has signed off"
-            assert [b for b in chat.stored() if b.role == "agent"], "what was shown was written"
-            await asyncio.to_thread(web.start)
-            await chat.settle_after()
-            await chat.check()
-            assert chat.finals() == 2
+    async with talk(1) as chat:
+        await chat.send(LONG)
+        await chat.until("the answer has begun", lambda: streams(chat))
+        web = cluster.owner()
+        code = await asyncio.to_thread(web.terminate)
+        assert code == (-signal.SIGTERM if isinstance(web, Uvicorn) else 0)
+        known = rows.query("SELECT id FROM chat_process")
+        assert len(known) == len(cluster.webs) - 1, "it has signed off"
+        assert [b for b in chat.stored() if b.role == "agent"], "what was shown was written"
+        await asyncio.to_thread(web.start)
+        await chat.settle_after()
+        await chat.check()
+        assert chat.finals() == 2
 
 
 def streams(chat: Talk) -> bool:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+import secrets
 
 import pytest
 
 from tests.processes import Agent
-from tests.survival.cluster import REDIS, Cluster, require
-from tests.survival.conftest import stranger
+from tests.survival.cluster import REDIS, Cluster, MakeCluster
+from tests.survival.person import newcomer
 from tests.survival.reader import Reader
 from tests.survival.rows import Rows
 from tests.survival.talk import Talk
@@ -20,25 +18,18 @@ TEXT = "only for the pages of this site"
 
 
 @pytest.fixture(scope="module")
-def sites(
-    tmp_path_factory: pytest.TempPathFactory, static_root: Path, upstream: Agent
-) -> Iterator[list[Cluster]]:
+def sites(make_cluster: MakeCluster, upstream: Agent) -> list[Cluster]:
     """Of one process each, with another database of Redis each, which changes nothing there."""
-    require("Redis", REDIS)
-    made: list[Cluster] = []
-    for number in range(2):
-        settings: dict[str, Any] = {
-            "TYPEAGENT_SERVER_URL": upstream.url,
-            "REDIS_URL": f"redis://{REDIS[0]}:{REDIS[1]}/{number}",
-            "SITE_NAME": f"Site {number}",
-        }
-        folder = tmp_path_factory.mktemp(f"site{number}")
-        made.append(Cluster(folder, static_root, count=1, **settings))
-    for site in made:
-        site.start()
-    yield made
-    for site in made:
-        site.close()
+    return [
+        make_cluster(
+            upstream.url,
+            count=1,
+            DATABASE_URL="",
+            REDIS_URL=f"redis://{REDIS[0]}:{REDIS[1]}/{number}",
+            SECRET_KEY=secrets.token_urlsafe(50),
+        )
+        for number in range(2)
+    ]
 
 
 class Listener(Reader):
@@ -52,7 +43,7 @@ class Listener(Reader):
 
 
 def talk_at(site: Cluster, upstream: Agent) -> tuple[Talk, Listener]:
-    person = stranger(site, [])
+    person = newcomer(site)
     rng = random.Random(1)  # noqa: S311 - not a secret
     chat = Talk(person, Rows(site.sqlite_file), upstream, rng)
     chat.reader = listener = Listener(person)
