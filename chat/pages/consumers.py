@@ -134,12 +134,18 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         held = self._held
         if held is None or message["since"] != self._revision:
             return
-        self._held = None
-        await cancelled(self._attaching)
+        self._answered()
         self._epoch, self._number = message["epoch"], message["number"]
         await self._send(message)
         for push in held:
             await self.page_push(push)
+
+    def _answered(self) -> None:
+        """At one go: who asks anew in between would find a task that still ends, and start none."""
+        self._held = None
+        if self._attaching is not None:
+            self._attaching.cancel()
+            self._attaching = None
 
     async def page_newest(self, message: dict[str, Any]) -> None:
         """The last push was lost, and its repetition too, if this is not what came last."""

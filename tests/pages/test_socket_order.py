@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from channels.layers import get_channel_layer
@@ -224,3 +225,19 @@ async def test_a_lost_last_push_is_found_without_another(
     assert await socket.next() == "all"
     await asyncio.sleep(0.3)
     assert len(owner.asked) == 2
+
+
+async def test_a_page_that_is_sent_to_another_owner_while_it_is_answered_asks_that_one(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = consumers.PageConsumer.page_synced
+
+    async def sent_on_meanwhile(page: consumers.PageConsumer, message: dict[str, Any]) -> None:
+        asyncio.get_running_loop().call_soon(page.reattach)  # at the first moment to do so
+        await answered(page, message)
+
+    monkeypatch.setattr(consumers.PageConsumer, "page_synced", sent_on_meanwhile)
+    await tab.push("p13", 13)
+    await tab.owner.answer(2, "all", number=13)
+    assert await tab.socket.next() == "all"
+    await tab.owner.question(3)
