@@ -8,6 +8,7 @@ import json
 import secrets
 import shutil
 from functools import cached_property
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -19,7 +20,11 @@ from tests.pages.visitor import MAKE
 from tests.processes import clean_environment, manage, unmeasured
 
 POSTGRES = ("127.0.0.1", 5432)
-PEOPLE = 48
+PEOPLE = 96
+EACH = 24
+"""How many of them a site gets: not those of the site before, which may have talked with the same
+agent-server, where conversations go by the names of people.
+"""
 PREPARE = "from django.core.management import call_command; call_command('migrate', verbosity=0)"
 
 
@@ -66,6 +71,7 @@ class Stock:
     def __init__(self, folder: Path) -> None:
         self.secret_key = secrets.token_urlsafe(50)
         self._folder = folder
+        self._turns = cycle(range(0, PEOPLE, EACH))
         self._postgresql: Database | None = None
 
     def sqlite(self, file: Path) -> list[Someone]:
@@ -73,18 +79,22 @@ class Stock:
         people = self._sqlite_people
         file.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self._folder / "chat.sqlite3", file)
-        return list(people)
+        return self._some(people)
 
     def postgresql(self) -> tuple[Database, list[Someone]]:
         """A copy of the PostgreSQL database, which is the caller's to drop."""
         people = self._postgresql_people
         assert self._postgresql is not None
-        return Database(template=self._postgresql.name), list(people)
+        return Database(template=self._postgresql.name), self._some(people)
 
     def close(self) -> None:
         """Drops what it made at the PostgreSQL server."""
         if self._postgresql is not None:
             self._postgresql.drop()
+
+    def _some(self, people: list[Someone]) -> list[Someone]:
+        first = next(self._turns)
+        return people[first : first + EACH]
 
     @cached_property
     def _sqlite_people(self) -> list[Someone]:

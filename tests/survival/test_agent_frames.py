@@ -163,7 +163,7 @@ async def test_c39_a_display_of_a_megabyte_and_a_half_arrives_whole(
     talk: StartTalk, middle: Middle
 ) -> None:
     async with talk(0) as chat:
-        await chat.send("@slow 3", echoed=False)
+        await chat.send("@slow 600", echoed=False)
         await chat.until("it runs", lambda: chat.in_state("agent", "streaming"))
         (request,) = chat.requests()
         upstream_id = chat.rows.upstream_id(chat.person.key)
@@ -174,6 +174,8 @@ async def test_c39_a_display_of_a_megabyte_and_a_half_arrives_whole(
         ref = {"requestId": request["request_id"]}
         message = {"message": shown, "requestId": ref, "source": "test"}
         await middle.inject(line, call(upstream_id, "appendDisplay", message, "block"))
+        await chat.until("it is there", lambda: any(picture in text for text in chat.reader.texts))
+        await chat.person.post("stop/")
         await chat.settle()
         await chat.check()
         # More markdown than is drawn as such, so it stands there as it came.
