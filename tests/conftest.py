@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 USUAL_MARKS = "not soak and not benchmark"  # as in pyproject.toml
-WORKERS_MAX = 8
-WORKERS_A_CORE = 2  # most of them wait, for what they broke to come back
+WORKERS_MAX = 4
 SLOW_FOLDERS = ("survival", "browser", "deployment", "site")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGUMENTS = [
@@ -51,9 +50,10 @@ def of_everything(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """All tests share the cores; some tests run here, where a debugger and their output are."""
-    workers = min((os.cpu_count() or 1) * WORKERS_A_CORE, WORKERS_MAX)
-    return workers if of_everything(config) else 0
+    """All tests share the cores, with one more at work while others wait for what they broke to
+    come back; some tests run here, where a debugger and their output are.
+    """
+    return min((os.cpu_count() or 1) + 1, WORKERS_MAX) if of_everything(config) else 0
 
 
 @pytest.hookimpl(trylast=True)
