@@ -6,6 +6,7 @@ import asyncio
 from urllib.parse import urlencode
 from uuid import uuid4
 
+from tests.processes import PATIENCE_S
 from tests.survival.cluster import Web
 from tests.survival.person import Answer, Person
 from tests.survival.reader import Reader
@@ -13,7 +14,9 @@ from tests.survival.talk import Sent, Talk
 
 
 class PinnedReader(Reader):
-    """A page of one process, with all that its header said."""
+    """A page of one process, with all that its header said. It does not leave a slow one."""
+
+    socket_wait_s = float(PATIENCE_S)
 
     def __init__(self, person: Person, web: Web) -> None:
         super().__init__(person)

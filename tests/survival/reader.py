@@ -25,6 +25,8 @@ MAX_BYTES = 64 * 2**20
 class Reader(View):
     """`opened` counts the sockets, `pushes` what came over them."""
 
+    socket_wait_s = SOCKET_WAIT_S
+
     def __init__(self, person: Person) -> None:
         super().__init__()
         self.person = person
@@ -70,9 +72,9 @@ class Reader(View):
             proxy=None,
             compression=None,
             max_size=MAX_BYTES,
-            open_timeout=SOCKET_WAIT_S,
-            ping_interval=SOCKET_WAIT_S / 2,
-            ping_timeout=SOCKET_WAIT_S,
+            open_timeout=self.socket_wait_s,
+            ping_interval=self.socket_wait_s / 2,
+            ping_timeout=self.socket_wait_s,
             close_timeout=1,
         ) as socket:
             self.socket = socket
