@@ -119,6 +119,9 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self.conversation is None:
             return
         self._held = []
+        self._ask()
+
+    def _ask(self) -> None:
         if self._attaching is None or self._attaching.done():
             self._attaching = spawn(self._attach(), name="attach")
 
@@ -229,15 +232,16 @@ class PageConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await asyncio.sleep(settings.SESSION_CHECK_S)
             try:
                 admitted = await in_db(self._admitted)
-            except DatabaseError as error:
+            except Exception as error:
                 log.warning("session not checked", error=type(error).__name__)
                 continue
             if isinstance(admitted, int):
                 await self.close(admitted)
                 return
             if self._held is not None:
-                continue
-            if admitted.revision > self._revision:
+                if self._attaching is not None:
+                    self._ask()  # it does, unless a fault has ended that
+            elif admitted.revision > self._revision:
                 self.reattach()
             elif (here := hub.current()) is not None:
                 await here.check(admitted.pk, self.channel_name)

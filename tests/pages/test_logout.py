@@ -184,7 +184,7 @@ async def test_c54_a_check_that_fails_is_not_the_last_one(
     settings.SESSION_CHECK_S = 0.01
     tab = await open_socket(SOCKET, web).open()
     await tab.answers()
-    failures = iter([OperationalError("away"), OperationalError("away")])
+    failures = iter([OperationalError("away"), RuntimeError("odd")])
 
     def check(scope: object) -> bool:
         if failure := next(failures, None):

@@ -241,3 +241,26 @@ async def test_a_page_that_is_sent_to_another_owner_while_it_is_answered_asks_th
     await tab.owner.answer(2, "all", number=13)
     assert await tab.socket.next() == "all"
     await tab.owner.question(3)
+
+
+async def test_a_question_that_ends_with_a_fault_is_not_the_last_one(
+    web: Client,
+    chat: Conversation,
+    owner: FakeOwner,
+    open_socket: OpenSocket,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.SESSION_CHECK_S = 0.05
+    attach, failures = owner.attach, iter([RuntimeError("odd")])
+
+    async def broken(*question: Any) -> None:
+        if failure := next(failures, None):
+            raise failure
+        await attach(*question)
+
+    monkeypatch.setattr(owner, "attach", broken)
+    socket = await open_socket("/ws/c/alices-chat/", web).open()
+    await socket.hello()
+    await owner.answer(1, "start", number=10)
+    assert await socket.next() == "start"
