@@ -5,18 +5,17 @@ Content that a browser needs more for (html, frames, structured blocks) gives it
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from chat.display.ansi import CSI, strip_escapes
 from chat.display.markdown import MAX_MARKDOWN_CHARS, markdown_to_text
 from chat.display.sanitise import KINDS
+from chat.display.words import Json, as_text, clean_text
 
-type Json = Any
 type SegmentType = Literal["text", "markdown", "html"]
 
 SEGMENT_TYPES: tuple[SegmentType, ...] = ("text", "markdown", "html")
@@ -28,7 +27,6 @@ NO_RICH = "Rich content is not supported in this client yet."
 MAX_TYPE_CHARS = 40
 """How much of an unknown type's name a notice repeats."""
 
-_UNSAFE = re.compile("[\x00\r\ud800-\udfff]")
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z!?][^<>]*>", re.S)
 _SPACE = re.compile(r"\s+")
 _TRACE = re.compile("reasoning-tools-call|execute_actions|discover-actions")
@@ -44,18 +42,6 @@ class Segment:
     kind: str | None = None
     inline: bool = False
     temporary: bool = False
-
-
-def clean_text(text: str) -> str:
-    """Text that every database and encoder takes: the one choke point for it (C59).
-
-    NUL goes, a lone half of a surrogate pair becomes U+FFFD, and every line ends with a newline.
-    """
-    if not _UNSAFE.search(text):
-        return text
-    # A pair that came as two halves is one character, not two broken ones.
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text.replace("\x00", "").replace("\r\n", "\n").removesuffix("\r").replace("\r", "\n")
 
 
 def parse_content(raw: Json) -> Segment | None:
@@ -109,12 +95,12 @@ def segment_to_json(segment: Segment) -> dict[str, Json]:
 def segment_from_json(data: Json) -> Segment:
     """The inverse; a row that another version wrote gives at least its text."""
     if not isinstance(data, Mapping):
-        return Segment("text", clean_text(_as_text(data)))
+        return Segment("text", clean_text(as_text(data)))
     name = data.get("type")
     kind = data.get("kind")
     return Segment(
         cast("SegmentType", name if name in SEGMENT_TYPES else "text"),
-        clean_text(_as_text(data.get("text"))),
+        clean_text(as_text(data.get("text"))),
         kind if kind in KINDS else None,
         bool(data.get("inline")),
         bool(data.get("temporary")),
@@ -126,7 +112,7 @@ def _segment(name: str, content: Json, kind: str | None) -> Segment | None:
         text = _table(name, content)
         return Segment("markdown", text, kind) if text else None
     lines = content if isinstance(content, list) else [content]
-    text = clean_text("\n".join(map(_as_text, lines)))
+    text = clean_text("\n".join(map(as_text, lines)))
     if name == "html":
         text = "" if _TRACE.search(text) else html_to_text(text)
     if not text:
@@ -149,7 +135,7 @@ def _best_alternate(alternates: Json, kind: str | None) -> Segment | None:
 
 
 def _unknown(name: Json, content: Json, kind: str | None) -> Segment:
-    shown = clean_text(_as_text(name))[:MAX_TYPE_CHARS]
+    shown = clean_text(as_text(name))[:MAX_TYPE_CHARS]
     found = _segment("text", content, kind)
     if found is None:
         return Segment("text", f"Content of the type “{shown}” cannot be shown here.", kind)
@@ -169,28 +155,12 @@ def _table(name: str, content: list[Json]) -> str:
 
 
 def _cell(name: str, raw: Json) -> str:
-    text = clean_text(_as_text(raw))
+    text = clean_text(as_text(raw))
     if name == "html":
         text = html_to_text(text)
     if name != "markdown":
         text = _MARKDOWN_SPECIAL.sub(r"\\\1", text.replace("\x1b[", CSI))
     return _SPACE.sub(" ", text).strip().replace("|", "\\|")
-
-
-def _as_text(value: Json) -> str:
-    """A line or cell: content as well, by the same rules as far as it makes sense."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, Mapping):
-        inner = value.get("content", value.get("text"))
-        if isinstance(inner, str):
-            return inner
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        return "…"
 
 
 def _segment_words(segment: Segment) -> str:

@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any, NotRequired, TypedDict
 
 from chat.agentserver.events import Json
-from chat.display.content import Segment, clean_text, segment_from_json, segment_to_json
+from chat.display.content import Segment, segment_from_json, segment_to_json
+from chat.display.words import clean_text
 
 MAX_STEPS = 999  # bubbles of one request: a place in the transcript has three digits for it
 MAX_SOURCE_CHARS = 200

@@ -13,7 +13,6 @@ from chat.display.content import (
     MAX_TYPE_CHARS,
     NO_RICH,
     NO_STRUCTURED,
-    Json,
     Segment,
     html_to_text,
     parse_content,
@@ -21,6 +20,7 @@ from chat.display.content import (
     segment_from_json,
     segment_to_json,
 )
+from chat.display.words import Json
 from tests.display.make import markdown, shown, text
 
 NOTHING: list[Json] = [
