@@ -1,6 +1,6 @@
-"""Whatever an agent sends as content, reduced to a segment of text or markdown. Pure, never raises.
+"""Whatever an agent sends as content, reduced to a segment of one type. Pure, never raises.
 
-Content that a browser needs more for (html, frames, structured blocks) gives its best alternate.
+Content that is not drawn as such (html, frames, blocks that are none) gives its best alternate.
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ from typing import Literal, cast
 from chat.display.ansi import CSI, strip_escapes
 from chat.display.markdown import MAX_MARKDOWN_CHARS, markdown_to_text
 from chat.display.sanitise import KINDS
+from chat.display.structured.fallback import to_markdown, to_text
+from chat.display.structured.model import (
+    MAX_FALLBACK_CELLS,
+    NO_STRUCTURED,
+    TOO_LARGE,
+    count_cells,
+    pack,
+    read_blocks,
+    unpack,
+)
 from chat.display.words import Json, as_text, clean_text
 
-type SegmentType = Literal["text", "markdown", "html"]
+type SegmentType = Literal["text", "markdown", "html", "structured"]
 
-SEGMENT_TYPES: tuple[SegmentType, ...] = ("text", "markdown", "html")
+SEGMENT_TYPES: tuple[SegmentType, ...] = ("text", "markdown", "html", "structured")
 ALTERNATE_ORDER: tuple[SegmentType, ...] = ("markdown", "text", "html")
 
-NO_STRUCTURED = "Structured content is not supported in this client yet."
 NO_RICH = "Rich content is not supported in this client yet."
 
 MAX_TYPE_CHARS = 40
@@ -35,7 +44,10 @@ _MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>~&!])")
 
 @dataclass(slots=True)
 class Segment:
-    """One section of a message. `inline` may grow; `temporary` goes with the next update."""
+    """One section of a message. `inline` may grow; `temporary` goes with the next update.
+
+    The text of a structured one is the JSON of its blocks, as `structured.model.pack` made it.
+    """
 
     type: SegmentType
     text: str
@@ -54,6 +66,8 @@ def parse_content(raw: Json) -> Segment | None:
     content = raw.get("content")
     if name in ("text", "markdown") and "content" in raw:
         return _segment(name, content, kind)
+    if name == "structured" and (packed := pack(raw)) is not None:
+        return Segment("structured", packed, kind)
     if alternate := _best_alternate(raw.get("alternates"), kind):
         return alternate
     if name == "html":
@@ -61,7 +75,7 @@ def parse_content(raw: Json) -> Segment | None:
     if name == "iframe":
         return Segment("text", NO_RICH, kind)
     if name == "structured":
-        return Segment("text", NO_STRUCTURED, kind)
+        return _derived(raw.get("blocks"), kind)
     return _unknown(name, content, kind)
 
 
@@ -71,8 +85,9 @@ def plain_text(segments: Sequence[Segment]) -> str:
 
 
 def raw_text(segments: Sequence[Segment]) -> str:
-    """The same with its markup, at no cost: for what still grows."""
-    return "\n\n".join(filter(None, (segment.text.strip() for segment in segments)))
+    """The same with its markup, at no cost: for what still grows. Blocks have no words yet."""
+    written = (segment.text.strip() for segment in segments if segment.type != "structured")
+    return "\n\n".join(filter(None, written))
 
 
 def html_to_text(html: str) -> str:
@@ -134,6 +149,14 @@ def _best_alternate(alternates: Json, kind: str | None) -> Segment | None:
     return None
 
 
+def _derived(blocks: Json, kind: str | None) -> Segment:
+    """What cannot be drawn as blocks and came without alternates (CANVAS 65)."""
+    if count_cells(blocks) > MAX_FALLBACK_CELLS:
+        return Segment("text", TOO_LARGE, kind)
+    words = clean_text(to_markdown(read_blocks(blocks)))
+    return Segment("markdown", words, kind) if words else Segment("text", NO_STRUCTURED, kind)
+
+
 def _unknown(name: Json, content: Json, kind: str | None) -> Segment:
     shown = clean_text(as_text(name))[:MAX_TYPE_CHARS]
     found = _segment("text", content, kind)
@@ -164,6 +187,8 @@ def _cell(name: str, raw: Json) -> str:
 
 
 def _segment_words(segment: Segment) -> str:
+    if segment.type == "structured":
+        return strip_escapes(to_text(unpack(segment.text)[0])).strip("\n")
     if segment.type == "markdown" and len(segment.text) <= MAX_MARKDOWN_CHARS:
         return markdown_to_text(segment.text)
     text = html_to_text(segment.text) if segment.type == "html" else segment.text

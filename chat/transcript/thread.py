@@ -250,6 +250,7 @@ def action_label(action: Json) -> str:
 
 def _add(bubble: Bubble, segment: Segment, mode: AppendMode, *, joins: bool) -> None:
     """Glue an inline piece to one of its sort; anything else is a section of its own."""
+    joins = joins and segment.type != "structured"  # blocks are whole
     last = bubble.segments[-1] if joins and bubble.segments else None
     if last and last.inline and (last.type, last.kind) == (segment.type, segment.kind):
         last.text += segment.text
