@@ -81,6 +81,15 @@ async def attach(context: CommandContext, _rest: str) -> None:
     context.result(f"attachments: [{sizes}]")
 
 
+def simple(content: Json) -> Run:
+    """A command that shows this and nothing else."""
+
+    async def run(context: CommandContext, _rest: str) -> None:
+        context.show(content)
+
+    return run
+
+
 async def _set(context: CommandContext, _rest: str) -> None:
     context.replace("first")
     context.replace(text("second (replaces)"))
@@ -182,15 +191,8 @@ async def _deaf(context: CommandContext, _rest: str) -> None:
     context.result("deaf finished")
 
 
-def _simple(content: Json) -> Run:
-    async def run(context: CommandContext, _rest: str) -> None:
-        context.show(content)
-
-    return run
-
-
 SHOWS: dict[str, Run] = {
-    **{kind: _simple(content) for kind, content in SIMPLE.items()},
+    **{kind: simple(content) for kind, content in SIMPLE.items()},
     "set": _set,
     "kinds": _kinds,
     "modes": _modes,
