@@ -14,7 +14,7 @@ SLOW_TICK_S = 0.5
 SLOW_TICKS = 60
 BIG_CHARS = 2_000_000
 KINDS = ("info", "status", "warning", "error", "success")
-STRUCTURED = {
+STRUCTURED: dict[str, Json] = {
     "type": "structured",
     "blocks": [
         {"kind": "heading", "text": "Title", "level": 2},
