@@ -6,7 +6,7 @@ from chat.localagent.wire import Json
 
 ROWS = 60
 CITIES = ("Oslo", "Lima", "Accra", "Hanoi", "Quito", "Turin")
-STATES = (("open", "info"), ("done", "success"), ("late", "warning"), ("lost", "error"))
+TONES = {"open": "info", "done": "success", "late": "warning", "lost": "error"}
 PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "+M/wHwAEBgIApD5fRAAAAABJRU5ErkJggg=="
@@ -16,7 +16,7 @@ RECORDS: list[Json] = [
         "number": number,
         "city": CITIES[number % len(CITIES)],
         "miles": number * 37 % 101,
-        "state": STATES[number % len(STATES)],
+        "state": list(TONES)[number % len(TONES)],
     }
     for number in range(1, ROWS + 1)
 ]
@@ -48,7 +48,7 @@ BLOCKS: dict[str, list[Json]] = {
                     },
                     record["city"],
                     record["miles"],
-                    {"text": record["state"][0], "badge": record["state"][1]},
+                    {"text": record["state"], "badge": TONES[record["state"]]},
                     f"P-{record['number'] * 7919 % 1000:03}",
                 ]
                 for record in RECORDS
