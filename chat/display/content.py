@@ -15,7 +15,7 @@ from chat.display.ansi import CSI, strip_escapes
 from chat.display.markdown import MAX_MARKDOWN_CHARS, markdown_to_text
 from chat.display.sanitise import KINDS
 from chat.display.structured.fallback import to_markdown, to_text
-from chat.display.structured.model import (
+from chat.display.structured.reading import (
     MAX_FALLBACK_CELLS,
     NO_STRUCTURED,
     TOO_LARGE,
@@ -46,7 +46,7 @@ _MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>~&!])")
 class Segment:
     """One section of a message. `inline` may grow; `temporary` goes with the next update.
 
-    The text of a structured one is the JSON of its blocks, as `structured.model.pack` made it.
+    The text of a structured one is the JSON of its blocks, as `structured.reading.pack` made it.
     """
 
     type: SegmentType

@@ -51,8 +51,11 @@
 
   function draw(grid) {
     const { body, rows, column, sign, count, filter, found, more } = states.get(grid);
-    const words = (row) => row.cells[column].textContent.trim();
-    const sorted = column < 0 ? rows : [...rows].sort((one, other) => sign * compare(words(one), words(other)));
+    let sorted = rows;
+    if (column >= 0) {
+      const words = new Map(rows.map((row) => [row, row.cells[column].textContent.trim()]));
+      sorted = [...rows].sort((one, other) => sign * compare(words.get(one), words.get(other)));
+    }
     const needle = filter ? filter.value.trim().toLowerCase() : "";
     let shown = 0;
     sorted.forEach((row, index) => {

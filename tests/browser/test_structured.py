@@ -59,10 +59,9 @@ def top(element: Locator) -> float:
     return box["y"]
 
 
-def test_all_nine_kinds_fit_a_phone_and_are_readable(
-    chat: Chat, director: Director, person: Person, open_chat: OpenChat
-) -> None:
-    show(chat, director, "nine kinds", DEMOS["blocks"])
+def test_all_nine_kinds_fit_a_phone_and_are_readable(chat: Chat) -> None:
+    chat.send("@demo blocks")
+    chat.wait_ended()
     body = chat.answer_text
     for selector in KINDS.split(", "):
         expect(body.locator(selector).first).to_be_visible()

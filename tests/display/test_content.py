@@ -19,7 +19,7 @@ from chat.display.content import (
     segment_from_json,
     segment_to_json,
 )
-from chat.display.structured.model import NO_STRUCTURED
+from chat.display.structured.reading import NO_STRUCTURED
 from chat.display.words import Json
 from tests.display.make import markdown, shown, text
 

@@ -18,9 +18,9 @@ from chat.display.content import (
     segment_from_json,
     segment_to_json,
 )
-from chat.display.sanitise import TONES
+from chat.display.sanitise import TONES, sanitise
 from chat.display.structured.fallback import to_markdown, to_text
-from chat.display.structured.model import (
+from chat.display.structured.reading import (
     MAX_CELLS,
     MAX_DATA_CHARS,
     MAX_FALLBACK_CELLS,
@@ -463,6 +463,24 @@ def test_c71_markup_in_a_block_is_shown_as_the_words_it_is(attack: str) -> None:
     assert cell(attack)[0].text == attack
     assert block("card", title=attack).one("p").text == attack
     assert shown(content({"kind": "divider"}, rawData=attack)).text == ""
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<div data-page="1 onclick=x">',
+        '<img src="data:image/png;base64,AA" width="100%" height="9999999">',
+        '<div class="grid composer" id="composer" data-hx-get="/x"></div>',
+        '<span class="badge badge-x" title="t" style="x"></span>',
+    ],
+)
+def test_c71_the_sanitiser_knows_no_more_than_what_blocks_need(markup: str) -> None:
+    dom = Dom(sanitise(markup))
+    for element in dom.elements:
+        assert not {"id", "style", "width", "height", "data-page", "data-hx-get"} & set(
+            element.attributes
+        )
+        assert element.classes <= {"grid", "badge"}
 
 
 NAMES = st.sampled_from(

@@ -8,7 +8,7 @@ import pytest
 
 from chat.display.content import parse_content, plain_text
 from chat.display.structured.fallback import to_markdown, to_text
-from chat.display.structured.model import read_blocks
+from chat.display.structured.reading import read_blocks
 from chat.display.words import Json
 from tests.display.dom import Dom
 from tests.display.make import drawn, shown

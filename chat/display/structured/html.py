@@ -14,7 +14,6 @@ from chat.display.markdown import HEADING_SHIFT, block_markup, code_markup, pars
 from chat.display.sanitise import is_image_allowed, is_link_allowed
 
 from .model import (
-    NO_STRUCTURED,
     Block,
     Card,
     Cell,
@@ -29,8 +28,8 @@ from .model import (
     Table,
     Text,
     Tone,
-    unpack,
 )
+from .reading import NO_STRUCTURED, unpack
 
 
 def packed_markup(packed: str) -> Iterator[str]:
