@@ -6,7 +6,7 @@ Long messages are many small blocks, so that a page and the wire carry only what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
 from django.utils.safestring import SafeString, mark_safe
@@ -15,6 +15,7 @@ from chat.display.ansi import PLAIN, Pen, keep_colours_only, render_runs, strip_
 from chat.display.content import Segment, html_to_text
 from chat.display.markdown import MAX_MARKDOWN_CHARS, block_markup, parse_blocks
 from chat.display.sanitise import sanitise
+from chat.display.structured.html import packed_markup
 
 TEXT_BLOCK_CHARS = 2_000
 """A text block ends at the first blank line after this many characters."""
@@ -58,7 +59,7 @@ def presentable(text: str) -> str:
 
 
 def drawn_as(segment: Segment) -> tuple[str, str]:
-    """`text` or `markdown`, and the words to draw in that way."""
+    """`text`, `markdown` or `structured`, and the words to draw in that way."""
     if segment.type == "html":
         return "text", html_to_text(segment.text)
     if segment.type == "markdown" and len(segment.text) > MAX_MARKDOWN_CHARS:
@@ -97,9 +98,8 @@ def text_markup(text: str, pen: Pen) -> tuple[str, Pen]:
 
 def _segment_blocks(segment: Segment) -> Iterator[str]:
     mode, text = drawn_as(segment)
-    text = presentable(text)
     first = True
-    for markup in _markdown_markup(text) if mode == "markdown" else _text_markup(text):
+    for markup in _MARKUP[mode](presentable(text)):
         if markup:
             yield finished_block(markup, segment.kind, segment.temporary, first=first)
             first = False
@@ -116,3 +116,11 @@ def _text_markup(text: str) -> Iterator[str]:
         yield markup
         start = cut
     yield text_markup(text[start:], pen)[0]
+
+
+_MARKUP: dict[str, Callable[[str], Iterator[str]]] = {
+    "markdown": _markdown_markup,
+    "structured": packed_markup,
+    "text": _text_markup,
+}
+"""By the mode that `drawn_as` tells."""

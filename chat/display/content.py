@@ -1,34 +1,41 @@
-"""Whatever an agent sends as content, reduced to a segment of text or markdown. Pure, never raises.
+"""Whatever an agent sends as content, reduced to a segment of one type. Pure, never raises.
 
-Content that a browser needs more for (html, frames, structured blocks) gives its best alternate.
+Content that is not drawn as such (html, frames, blocks that are none) gives its best alternate.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from chat.display.ansi import CSI, strip_escapes
 from chat.display.markdown import MAX_MARKDOWN_CHARS, markdown_to_text
 from chat.display.sanitise import KINDS
+from chat.display.structured.fallback import to_markdown, to_text
+from chat.display.structured.reading import (
+    MAX_FALLBACK_CELLS,
+    NO_STRUCTURED,
+    TOO_LARGE,
+    count_cells,
+    pack,
+    read_blocks,
+    unpack,
+)
+from chat.display.words import Json, as_text, clean_text
 
-type Json = Any
-type SegmentType = Literal["text", "markdown", "html"]
+type SegmentType = Literal["text", "markdown", "html", "structured"]
 
-SEGMENT_TYPES: tuple[SegmentType, ...] = ("text", "markdown", "html")
+SEGMENT_TYPES: tuple[SegmentType, ...] = ("text", "markdown", "html", "structured")
 ALTERNATE_ORDER: tuple[SegmentType, ...] = ("markdown", "text", "html")
 
-NO_STRUCTURED = "Structured content is not supported in this client yet."
 NO_RICH = "Rich content is not supported in this client yet."
 
 MAX_TYPE_CHARS = 40
 """How much of an unknown type's name a notice repeats."""
 
-_UNSAFE = re.compile("[\x00\r\ud800-\udfff]")
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z!?][^<>]*>", re.S)
 _SPACE = re.compile(r"\s+")
 _TRACE = re.compile("reasoning-tools-call|execute_actions|discover-actions")
@@ -37,25 +44,16 @@ _MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>~&!])")
 
 @dataclass(slots=True)
 class Segment:
-    """One section of a message. `inline` may grow; `temporary` goes with the next update."""
+    """One section of a message. `inline` may grow; `temporary` goes with the next update.
+
+    The text of a structured one is the JSON of its blocks, as `structured.reading.pack` made it.
+    """
 
     type: SegmentType
     text: str
     kind: str | None = None
     inline: bool = False
     temporary: bool = False
-
-
-def clean_text(text: str) -> str:
-    """Text that every database and encoder takes: the one choke point for it (C59).
-
-    NUL goes, a lone half of a surrogate pair becomes U+FFFD, and every line ends with a newline.
-    """
-    if not _UNSAFE.search(text):
-        return text
-    # A pair that came as two halves is one character, not two broken ones.
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text.replace("\x00", "").replace("\r\n", "\n").removesuffix("\r").replace("\r", "\n")
 
 
 def parse_content(raw: Json) -> Segment | None:
@@ -68,6 +66,8 @@ def parse_content(raw: Json) -> Segment | None:
     content = raw.get("content")
     if name in ("text", "markdown") and "content" in raw:
         return _segment(name, content, kind)
+    if name == "structured" and (packed := pack(raw)) is not None:
+        return Segment("structured", packed, kind)
     if alternate := _best_alternate(raw.get("alternates"), kind):
         return alternate
     if name == "html":
@@ -75,7 +75,7 @@ def parse_content(raw: Json) -> Segment | None:
     if name == "iframe":
         return Segment("text", NO_RICH, kind)
     if name == "structured":
-        return Segment("text", NO_STRUCTURED, kind)
+        return _derived(raw.get("blocks"), kind)
     return _unknown(name, content, kind)
 
 
@@ -85,8 +85,9 @@ def plain_text(segments: Sequence[Segment]) -> str:
 
 
 def raw_text(segments: Sequence[Segment]) -> str:
-    """The same with its markup, at no cost: for what still grows."""
-    return "\n\n".join(filter(None, (segment.text.strip() for segment in segments)))
+    """The same with its markup, at no cost: for what still grows. Blocks have no words yet."""
+    written = (segment.text.strip() for segment in segments if segment.type != "structured")
+    return "\n\n".join(filter(None, written))
 
 
 def html_to_text(html: str) -> str:
@@ -109,12 +110,12 @@ def segment_to_json(segment: Segment) -> dict[str, Json]:
 def segment_from_json(data: Json) -> Segment:
     """The inverse; a row that another version wrote gives at least its text."""
     if not isinstance(data, Mapping):
-        return Segment("text", clean_text(_as_text(data)))
+        return Segment("text", clean_text(as_text(data)))
     name = data.get("type")
     kind = data.get("kind")
     return Segment(
         cast("SegmentType", name if name in SEGMENT_TYPES else "text"),
-        clean_text(_as_text(data.get("text"))),
+        clean_text(as_text(data.get("text"))),
         kind if kind in KINDS else None,
         bool(data.get("inline")),
         bool(data.get("temporary")),
@@ -126,7 +127,7 @@ def _segment(name: str, content: Json, kind: str | None) -> Segment | None:
         text = _table(name, content)
         return Segment("markdown", text, kind) if text else None
     lines = content if isinstance(content, list) else [content]
-    text = clean_text("\n".join(map(_as_text, lines)))
+    text = clean_text("\n".join(map(as_text, lines)))
     if name == "html":
         text = "" if _TRACE.search(text) else html_to_text(text)
     if not text:
@@ -148,8 +149,16 @@ def _best_alternate(alternates: Json, kind: str | None) -> Segment | None:
     return None
 
 
+def _derived(blocks: Json, kind: str | None) -> Segment:
+    """What cannot be drawn as blocks and came without alternates (CANVAS 65)."""
+    if count_cells(blocks) > MAX_FALLBACK_CELLS:
+        return Segment("text", TOO_LARGE, kind)
+    words = clean_text(to_markdown(read_blocks(blocks)))
+    return Segment("markdown", words, kind) if words else Segment("text", NO_STRUCTURED, kind)
+
+
 def _unknown(name: Json, content: Json, kind: str | None) -> Segment:
-    shown = clean_text(_as_text(name))[:MAX_TYPE_CHARS]
+    shown = clean_text(as_text(name))[:MAX_TYPE_CHARS]
     found = _segment("text", content, kind)
     if found is None:
         return Segment("text", f"Content of the type “{shown}” cannot be shown here.", kind)
@@ -169,7 +178,7 @@ def _table(name: str, content: list[Json]) -> str:
 
 
 def _cell(name: str, raw: Json) -> str:
-    text = clean_text(_as_text(raw))
+    text = clean_text(as_text(raw))
     if name == "html":
         text = html_to_text(text)
     if name != "markdown":
@@ -177,23 +186,9 @@ def _cell(name: str, raw: Json) -> str:
     return _SPACE.sub(" ", text).strip().replace("|", "\\|")
 
 
-def _as_text(value: Json) -> str:
-    """A line or cell: content as well, by the same rules as far as it makes sense."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, Mapping):
-        inner = value.get("content", value.get("text"))
-        if isinstance(inner, str):
-            return inner
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        return "…"
-
-
 def _segment_words(segment: Segment) -> str:
+    if segment.type == "structured":
+        return strip_escapes(to_text(unpack(segment.text)[0])).strip("\n")
     if segment.type == "markdown" and len(segment.text) <= MAX_MARKDOWN_CHARS:
         return markdown_to_text(segment.text)
     text = html_to_text(segment.text) if segment.type == "html" else segment.text

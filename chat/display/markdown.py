@@ -81,6 +81,19 @@ def block_markup(block: Block) -> str:
     return str(_parser().renderer.render(block.tokens, _parser().options, {}))
 
 
+def code_markup(code: str, language: str, *, coloured: bool = True) -> str:
+    """A piece of code; with the colours of its language, where that is one of `HIGHLIGHTED`."""
+    match = _LANGUAGE.match(strip_escapes(language).strip())
+    name = match.group() if match else ""
+    text = strip_escapes(code)
+    lexer = _lexer(name.lower()) if coloured else None
+    if lexer is not None and len(text) <= MAX_HIGHLIGHT_CHARS:
+        body = str(highlight(text, lexer, _FORMATTER))
+    else:
+        body = render_runs(keep_colours_only(code), links=False)[0]
+    return _code(body, f' class="language-{escape(name)}"' if name else "")
+
+
 def markdown_to_text(source: str) -> str:
     """The words of a markdown text: for search, lists and screen readers."""
     parts: list[str] = []
@@ -117,15 +130,7 @@ class _Renderer(RendererHTML):
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]
     ) -> str:
         token = tokens[idx]
-        match = _LANGUAGE.match(strip_escapes(token.info).strip())
-        language = match.group() if match else ""
-        text = strip_escapes(token.content)
-        lexer = _lexer(language.lower()) if _is_closed(token) else None
-        if lexer is not None and len(text) <= MAX_HIGHLIGHT_CHARS:
-            body = str(highlight(text, lexer, _FORMATTER))
-        else:
-            body = render_runs(token.content, links=False)[0]
-        return _code(body, f' class="language-{escape(language)}"' if language else "")
+        return code_markup(token.content, token.info, coloured=_is_closed(token))
 
     def image(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]

@@ -19,6 +19,9 @@ LINK_SCHEMES = ("http", "https", "mailto", "tel")
 KINDS = ("info", "status", "warning", "error", "success")
 """The looks that content may ask for (CANVAS 44)."""
 
+TONES = ("success", "warning", "error", "info", "neutral")
+"""The looks of a badge (CANVAS 55, 59)."""
+
 ANSI_COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 ANSI_STYLES = ("bold", "dim", "italic", "underline", "inverse", "strike")
 ALIGNMENTS = ("left", "center", "right")
@@ -26,9 +29,13 @@ ALIGNMENTS = ("left", "center", "right")
 _DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*\Z", re.I)
 _LINK = re.compile(rf"(?:{'|'.join(LINK_SCHEMES)}):", re.I)
 
+_NUMBER = re.compile(r"[0-9]{1,5}\Z")
+_NUMBERS = {"data-page", "height", "width"}
+
 _TAGS = {
-    "a", "blockquote", "br", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "img", "li",
-    "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a", "blockquote", "br", "caption", "code", "dd", "div", "dl", "dt", "em", "figcaption",
+    "figure", "h3", "h4", "h5", "h6", "hr", "img", "li", "ol", "p", "pre", "s", "span", "strong",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 
 _ANSI_CLASSES = frozenset(
@@ -43,10 +50,12 @@ _ANSI_CLASSES = frozenset(
 
 _CLASSES = {
     "div": {"block", "text", "code", "table-wrap", "kind", "temporary"}
+    | {"grid", "filterable", "tile", "subtitle", "data"}
     | {f"kind-{kind}" for kind in KINDS},
-    "span": {"visually-hidden", *_ANSI_CLASSES, *filter(None, STANDARD_TYPES.values())},
+    "span": {"visually-hidden", *_ANSI_CLASSES, *filter(None, STANDARD_TYPES.values())}
+    | {"badge", *(f"badge-{tone}" for tone in TONES)},
     "td": {f"align-{side}" for side in ALIGNMENTS},
-    "th": {f"align-{side}" for side in ALIGNMENTS},
+    "th": {"sortable", *(f"align-{side}" for side in ALIGNMENTS)},
 }
 
 
@@ -71,6 +80,8 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
         return value if is_image_allowed(value) else None
     if name == "href":
         return value if is_link_allowed(value) else None
+    if name in _NUMBERS:
+        return value if _NUMBER.match(value) else None
     return value
 
 
@@ -81,8 +92,11 @@ _CLEANER = nh3.Cleaner(
         "*": {"dir"},
         "a": {"href", "title", "target"},
         "code": {"class"},
-        "img": {"src", "alt", "title"},
+        "div": {"data-page", "data-raw"},
+        "img": {"src", "alt", "title", "width", "height"},
         "ol": {"start"},
+        "span": {"title"},
+        "th": {"scope"},
     },
     attribute_filter=_filter_attribute,
     allowed_classes=_CLASSES,

@@ -23,6 +23,7 @@ from chat.display.blocks import (
 from chat.display.content import Segment
 from chat.display.heal import heal
 from chat.display.markdown import Block, References, block_markup, parse_blocks
+from chat.display.structured.html import packed_markup
 
 OPEN_BLOCK_FREE_CHARS = 2_000
 """An open block up to this size is rendered again at every update."""
@@ -249,10 +250,29 @@ class _MarkdownPart(_Part):
         return first
 
 
+class _StructuredPart(_Part):
+    """It comes as a whole and never grows: another one is another part."""
+
+    mode = "structured"
+
+    def may_become(self, segment: Segment) -> bool:
+        return False
+
+    def _render(self, text: str, is_last: bool) -> int:
+        markup = filter(None, packed_markup(presentable(text)))
+        self._closed = [self._finished(each, index) for index, each in enumerate(markup)]
+        return 0
+
+
 def _part_for(segment: Segment, old: _Part | None) -> _Part:
     if old is not None and old.may_become(segment):
         return old
-    return _TextPart(segment) if drawn_as(segment)[0] == "text" else _MarkdownPart(segment)
+    return _PARTS[drawn_as(segment)[0]](segment)
+
+
+_PARTS: dict[str, type[_Part]] = {
+    part.mode: part for part in (_TextPart, _MarkdownPart, _StructuredPart)
+}
 
 
 def _count_closed(blocks: Sequence[Block], lines: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from structlog.contextvars import bind_contextvars
 
 from chat.db import in_db
-from chat.display.content import clean_text
+from chat.display.words import clean_text
 from chat.link import hub
 from chat.link.fragments import connection_html, difference_since, revision_html
 from chat.link.publisher import group_name

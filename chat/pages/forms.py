@@ -8,7 +8,7 @@ from math import ceil
 from django import forms
 from django.conf import settings
 
-from chat.display.content import clean_text
+from chat.display.words import clean_text
 
 CLIENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 

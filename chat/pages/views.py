@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.display.content import clean_text
+from chat.display.words import clean_text
 from chat.link.fragments import bubbles_html
 from chat.link.hub import poke_soon
 from chat.link.status import Status

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 
 from chat.display.blocks import render_user_text, wrap_blocks
-from chat.display.content import clean_text
+from chat.display.words import clean_text
 from chat.models import Conversation, LinkState, Message, Request, RequestState, Role
 from chat.transcript.saving import Fenced, fenced_bump
 from chat.transcript.store import message_uid

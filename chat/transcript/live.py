@@ -22,7 +22,7 @@ from chat.agentserver.events import (
     SetDisplay,
     UserRequest,
 )
-from chat.display.content import clean_text
+from chat.display.words import clean_text
 from chat.models import Origin, Request, RequestState
 from chat.transcript.effects import cancel, change, is_shown, key_of
 from chat.transcript.live_request import LiveRequest

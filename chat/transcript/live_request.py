@@ -9,7 +9,8 @@ from datetime import datetime
 
 from django.utils.timezone import now
 
-from chat.display.content import Segment, clean_text
+from chat.display.content import Segment
+from chat.display.words import clean_text
 from chat.models import UNFINISHED, Origin, Request, RequestState, Role
 from chat.transcript import appearance
 from chat.transcript.drawing import USER_STEP, Drawing, Looks

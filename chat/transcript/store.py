@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from chat.display.blocks import render_user_text, wrap_blocks
-from chat.display.content import clean_text
+from chat.display.words import clean_text
 from chat.models import (
     UNFINISHED,
     Conversation,

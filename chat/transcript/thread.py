@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any, NotRequired, TypedDict
 
 from chat.agentserver.events import Json
-from chat.display.content import Segment, clean_text, segment_from_json, segment_to_json
+from chat.display.content import Segment, segment_from_json, segment_to_json
+from chat.display.words import clean_text
 
 MAX_STEPS = 999  # bubbles of one request: a place in the transcript has three digits for it
 MAX_SOURCE_CHARS = 200
@@ -249,6 +250,7 @@ def action_label(action: Json) -> str:
 
 def _add(bubble: Bubble, segment: Segment, mode: AppendMode, *, joins: bool) -> None:
     """Glue an inline piece to one of its sort; anything else is a section of its own."""
+    joins = joins and segment.type != "structured"  # blocks are whole
     last = bubble.segments[-1] if joins and bubble.segments else None
     if last and last.inline and (last.type, last.kind) == (segment.type, segment.kind):
         last.text += segment.text

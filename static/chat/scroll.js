@@ -77,6 +77,11 @@
     } else if (scroller.contains(event.target) && (KEYS_UP.includes(event.key) || (event.key === " " && event.shiftKey))) unpin();
   });
 
+  /* Who pages or filters a table reads that, not the end. */
+  for (const name of ["click", "input"]) {
+    transcript.addEventListener(name, (event) => event.target.closest(".more, .filter") && unpin(), true);
+  }
+
   /* Runs between layout and paint, so a growing reply never shows one frame out of place. */
   const watch = new ResizeObserver(() => pinned && toEnd());
   watch.observe(scroller);

@@ -1,5 +1,5 @@
 /* The htmx extension by which pushes find their place: the swap styles `upsert`, `insert` and `manifest`.
-   Applying the same push twice changes nothing. It also puts the copy buttons on code. */
+   Applying the same push twice changes nothing. It also puts the copy buttons on code and data. */
 (() => {
   const COPIED_MS = 1200;
 
@@ -13,14 +13,18 @@
     parent.insertBefore(node, next);
   }
 
+  function copyButton(label) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.ariaLabel = label; // drawn by the style sheet: the text of an answer is the answer only
+    return button;
+  }
+
   function decorate(root) {
-    for (const pre of root.querySelectorAll(".code > pre:last-child")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "copy";
-      button.ariaLabel = "Copy"; // drawn by the style sheet: the text of an answer is the answer only
-      pre.after(button);
-    }
+    window.chatGrids.dressAll(root);
+    for (const pre of root.querySelectorAll(".code > pre:last-child")) pre.after(copyButton("Copy"));
+    for (const data of root.querySelectorAll(".data:empty")) data.append(copyButton("Copy data"));
   }
 
   function undecorate(root) {
@@ -30,7 +34,8 @@
   /** Replace what differs and nothing else: a reader's selection and place survive. */
   function update(old, fresh) {
     undecorate(old);
-    if (!old.isEqualNode(fresh)) {
+    if (!window.chatGrids.original(old).isEqualNode(fresh)) {
+      window.chatGrids.carry(old, fresh);
       old.replaceWith(fresh);
       old = fresh;
     }
@@ -134,10 +139,11 @@
   transcript.addEventListener("click", (event) => {
     const button = event.target.closest(".copy");
     if (!button) return;
-    copy(button.previousElementSibling.textContent).then(
+    const { raw } = button.parentElement.dataset;
+    copy(raw || button.previousElementSibling.textContent).then(
       () => (button.ariaLabel = "Copied!"),
       () => (button.ariaLabel = "Not copied"),
     );
-    setTimeout(() => (button.ariaLabel = "Copy"), COPIED_MS);
+    setTimeout(() => (button.ariaLabel = raw ? "Copy data" : "Copy"), COPIED_MS);
   });
 })();

@@ -52,7 +52,11 @@ class Part:
 
     def replace(self, text: str) -> Self:
         """Show this instead of all that was shown."""
-        self._do(lambda: self._context.replace(markdown(text)))
+        return self.set(markdown(text))
+
+    def set(self, content: Json) -> Self:
+        """Show any content instead of all that was shown."""
+        self._do(lambda: self._context.replace(content))
         return self
 
     def finish(self) -> None:

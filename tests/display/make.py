@@ -6,7 +6,8 @@ import random
 from collections.abc import Iterable
 
 from chat.display.blocks import render_exact
-from chat.display.content import Json, Segment, parse_content
+from chat.display.content import Segment, parse_content
+from chat.display.words import Json
 from tests.display.dom import Dom
 
 

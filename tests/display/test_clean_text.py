@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.display.blocks import render_exact, render_user_text
-from chat.display.content import Segment, clean_text, parse_content
+from chat.display.content import Segment, parse_content
+from chat.display.words import clean_text
 from tests.display.dom import Dom
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))

@@ -12,8 +12,6 @@ from chat.display.blocks import render_exact
 from chat.display.content import (
     MAX_TYPE_CHARS,
     NO_RICH,
-    NO_STRUCTURED,
-    Json,
     Segment,
     html_to_text,
     parse_content,
@@ -21,6 +19,8 @@ from chat.display.content import (
     segment_from_json,
     segment_to_json,
 )
+from chat.display.structured.reading import NO_STRUCTURED
+from chat.display.words import Json
 from tests.display.make import markdown, shown, text
 
 NOTHING: list[Json] = [
@@ -152,7 +152,7 @@ def test_html_without_alternates_gives_its_words() -> None:
 @pytest.mark.parametrize("alternates", [None, [], "x", {}, [{"type": "speech", "content": "x"}]])
 def test_content_that_cannot_be_shown_says_so(alternates: Json) -> None:
     frame = {"type": "iframe", "content": "<p>", "alternates": alternates}
-    blocks = {"type": "structured", "blocks": [{"kind": "divider"}], "alternates": alternates}
+    blocks = {"type": "structured", "blocks": [{"kind": "hologram"}], "alternates": alternates}
     assert parse_content(frame) == text(NO_RICH)
     assert parse_content(blocks) == text(NO_STRUCTURED)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chat.display.blocks import render_exact, render_user_text
-from chat.display.content import Json, Segment
+from chat.display.content import Segment
 from chat.display.sanitise import LINK_SCHEMES, sanitise
+from chat.display.words import Json
 from tests.display.dom import Dom
 from tests.display.make import drawn, markdown, shown
 

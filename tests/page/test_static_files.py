@@ -11,7 +11,7 @@ import pytest
 
 STATIC = Path(__file__).parents[2] / "static" / "chat"
 HTMX = Path(django_htmx.__file__).parent / "static" / "django_htmx"
-SCRIPTS = ("upsert.js", "scroll.js", "composer.js", "page.js")
+SCRIPTS = ("grids.js", "upsert.js", "scroll.js", "composer.js", "page.js")
 BUDGET_BYTES = 40_000
 
 

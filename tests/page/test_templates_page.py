@@ -60,7 +60,7 @@ def test_nothing_inline_that_a_strict_policy_refuses() -> None:
 
 def test_every_script_waits_for_the_page_and_has_the_nonce() -> None:
     scripts = [a for tag, a in Elements(page()).found if tag == "script"]
-    assert len(scripts) == 6
+    assert len(scripts) == 7
     for script in scripts:
         assert script["src"]
         assert "defer" in script

@@ -55,6 +55,13 @@ def test_inline_pieces_of_another_kind_or_type_do_not_join() -> None:
     assert shown(thread) == [["a", "b", "cd"]]
 
 
+def test_inline_blocks_are_whole_and_do_not_join() -> None:
+    thread = started()
+    for _ in range(2):
+        thread.append(Segment("structured", "{}"), "inline")
+    assert shown(thread) == [["{}", "{}"]]
+
+
 def test_an_inline_piece_after_a_replace_starts_a_section() -> None:
     thread = Thread()
     thread.set_display(text("a"))

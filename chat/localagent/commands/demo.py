@@ -8,7 +8,8 @@ from chat.localagent.context import CommandContext, markdown, text
 from chat.localagent.demotext import chunks_of, demo_text
 from chat.localagent.wire import WireError
 
-from .shows import SHOWS
+from .shows import SHOWS, simple
+from .structured import DEMOS as BLOCKS
 from .table import Command, Run, Table
 
 STREAM_CHARS, STREAM_S, STREAM_CHUNKS = 2_000, 3.0, 120
@@ -123,6 +124,7 @@ DEMOS: dict[str, Run] = {
     "steps": _steps,
     "question": _question,
 }
+DEMOS |= {kind: simple(content) for kind, content in BLOCKS.items()}
 DEMOS |= {kind: run for kind, run in SHOWS.items() if kind not in DEMOS}
 COMMANDS: Table = {
     ("demo",): Command("demo", ["demo"], demo, "Show a kind of display; alone it lists them"),

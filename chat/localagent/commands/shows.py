@@ -14,7 +14,7 @@ SLOW_TICK_S = 0.5
 SLOW_TICKS = 60
 BIG_CHARS = 2_000_000
 KINDS = ("info", "status", "warning", "error", "success")
-STRUCTURED = {
+STRUCTURED: dict[str, Json] = {
     "type": "structured",
     "blocks": [
         {"kind": "heading", "text": "Title", "level": 2},
@@ -79,6 +79,15 @@ async def attach(context: CommandContext, _rest: str) -> None:
     """Tell the sizes of the attachments."""
     sizes = ",".join(str(len(str(a))) for a in context.request.attachments)
     context.result(f"attachments: [{sizes}]")
+
+
+def simple(content: Json) -> Run:
+    """A command that shows this and nothing else."""
+
+    async def run(context: CommandContext, _rest: str) -> None:
+        context.show(content)
+
+    return run
 
 
 async def _set(context: CommandContext, _rest: str) -> None:
@@ -182,15 +191,8 @@ async def _deaf(context: CommandContext, _rest: str) -> None:
     context.result("deaf finished")
 
 
-def _simple(content: Json) -> Run:
-    async def run(context: CommandContext, _rest: str) -> None:
-        context.show(content)
-
-    return run
-
-
 SHOWS: dict[str, Run] = {
-    **{kind: _simple(content) for kind, content in SIMPLE.items()},
+    **{kind: simple(content) for kind, content in SIMPLE.items()},
     "set": _set,
     "kinds": _kinds,
     "modes": _modes,
