@@ -32,9 +32,9 @@ class PinnedReader(Reader):
             self.said.append(self.connection_text)
 
 
-async def post_to(chat: Talk, web: Web, text: str) -> Answer:
-    """Send a message through that process, at the first try."""
-    one = Sent(str(uuid4()), text)
+async def post_to(chat: Talk, web: Web, text: str, *, echoed: bool = True) -> Answer:
+    """Send a message through that process, at the first try. `echoed` as in `Talk.send`."""
+    one = Sent(str(uuid4()), text, echoed)
     form = urlencode({"text": text, "client_id": one.client_id})
     answer = await chat.person.try_once(web, "POST", f"/c/{chat.person.key}/messages/", form)
     if answer.status == 200:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import PATIENCE_S
 from tests.survival.cluster import Cluster
 from tests.survival.conftest import StartTalk
 from tests.survival.pinned import post_to
@@ -62,7 +64,12 @@ def filler(disk: Path) -> Iterator[Path]:
 
 
 def fill(filler: Path) -> None:
-    """Until there is no room for even one page of the database."""
+    """Until there is no room for even one page of the database, nor in the log that earlier rounds
+    have left.
+    """
+    with sqlite3.connect(filler.parent / "chat.sqlite3", timeout=PATIENCE_S) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
     with filler.open("ab", buffering=0) as file:
         while (free := shutil.disk_usage(filler).free) > 0:
             file.write(bytes(min(free, 2**20)))
@@ -92,7 +99,8 @@ async def test_with_a_full_disk_messages_are_refused_and_then_all_goes_on(
 async def until_refused(chat: Talk, cluster: Cluster) -> None:
     """The log of the database may have room of its own for one message or another."""
     for number in range(100):
-        answer = await post_to(chat, cluster.running[0], f"message {number} " + "x" * 2000)
+        text = f"message {number} " + "x" * 2000  # of which only a part is echoed
+        answer = await post_to(chat, cluster.running[0], text, echoed=False)
         if answer.status != 200:
             assert answer.status == 507
             assert NO_ROOM in answer.body
