@@ -186,10 +186,6 @@ class Cluster:
     def _agent_port(self) -> int:
         return int(self.env["TYPEAGENT_SERVER_URL"].rpartition(":")[2])
 
-    def links(self) -> int:
-        """How many connections all processes have to the agent-server."""
-        return sum(web.connections(self._agent_port) for web in self.running)
-
     def owner(self) -> Web:
         """The process that has the most links; the first if none has any."""
         return max(self.running, key=lambda web: web.connections(self._agent_port))
